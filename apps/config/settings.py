@@ -1,0 +1,281 @@
+"""One settings file, read top to bottom; environments differ in variables, not in code.
+
+docs/configuration.md lists every variable read here.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+from apps.config.env import database_from_url, env_bool, env_float, env_int, env_list, env_str
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+VAR_DIR = Path(env_str("SPINECUT_VAR_DIR", str(BASE_DIR / "var")))  # everything the program itself writes
+
+PRODUCTION = env_bool("SPINECUT_PRODUCTION", False)
+DEBUG = env_bool("DEBUG", False)
+
+
+def _secret_key() -> str:
+    """The configured key; outside production one made on first start and kept out of the repository."""
+    key = env_str("SECRET_KEY")
+    if key:
+        return key
+    if PRODUCTION:
+        raise ImproperlyConfigured("SECRET_KEY is not set; production mode does not start without it.")
+    path = VAR_DIR / "secret_key"
+    if not path.exists():
+        VAR_DIR.mkdir(parents=True, exist_ok=True)
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(50))
+        except FileExistsError:  # another process of the same start was first
+            pass
+    return path.read_text().strip()
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "" if PRODUCTION else "localhost,127.0.0.1,[::1],testserver")
+CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
+TLS = env_bool("SPINECUT_TLS", PRODUCTION)
+
+INSTALLED_APPS = [
+    "apps.config.admin_site.SpinecutAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "django_filters",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "apps.accounts",
+    "apps.catalogue",
+    "apps.assumptions",
+    "apps.vendors",
+    "apps.racks",
+    "apps.assessments",
+    "apps.workloads",
+    "apps.intake",
+    "apps.analyses",
+    "apps.api",
+    "apps.web",
+]
+
+MIDDLEWARE = [
+    "apps.web.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "apps.web.middleware.PrivateResponsesMiddleware",
+]
+
+ROOT_URLCONF = "apps.config.urls"
+WSGI_APPLICATION = "apps.config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "apps.web.context_processors.navigation",
+            ],
+        },
+    },
+]
+
+# Databases ----------------------------------------------------------------------------------------------------------
+DATABASE_URL = env_str("DATABASE_URL", f"sqlite:///{VAR_DIR / 'spinecut.sqlite3'}")
+DATABASES = {"default": database_from_url(DATABASE_URL)}
+if DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    # A web page may wait shorter for the database than a worker.
+    DATABASES["default"]["OPTIONS"] = {
+        "options": (
+            f"-c statement_timeout={env_int('DATABASE_STATEMENT_TIMEOUT_S', 15) * 1000}"
+            " -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000"
+        )
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Queue: the run row is the truth, a message only wakes a worker -----------------------------------------------------
+REDIS_URL = env_str("REDIS_URL")  # empty: embedded, messages are files below VAR_DIR
+QUEUE_DIR = VAR_DIR / "queue"
+CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {
+        "socket_timeout": 3,
+        "socket_connect_timeout": 3,
+        "retry_on_timeout": False,
+        "visibility_timeout": 900,
+    }
+    if REDIS_URL
+    else {
+        "data_folder_in": str(QUEUE_DIR / "messages"),
+        "data_folder_out": str(QUEUE_DIR / "messages"),
+        "control_folder": str(QUEUE_DIR / "control"),
+        "store_processed": False,
+        "polling_interval": 0.1,
+    }
+)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = False
+CELERY_WORKER_DISABLE_PREFETCH = bool(REDIS_URL)
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = "UTC"
+CELERY_TASK_SOFT_TIME_LIMIT = env_int("RUN_SOFT_TIME_LIMIT_S", 600)
+CELERY_TASK_TIME_LIMIT = env_int("RUN_HARD_TIME_LIMIT_S", 720)
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 25
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
+RUN_LEASE_S = env_float("RUN_LEASE_S", 30)
+RUN_HEARTBEAT_S = env_float("RUN_HEARTBEAT_S", 5)
+RUN_SWEEP_S = env_float("RUN_SWEEP_S", 5)
+RUN_RESEND_AFTER_S = env_float("RUN_RESEND_AFTER_S", 10)
+RUN_MAX_ATTEMPTS = env_int("RUN_MAX_ATTEMPTS", 5)
+RUN_CHILD_MEMORY_MB = env_int("RUN_CHILD_MEMORY_MB", 512)
+RUNS_RUNNING_PER_CLIENT = env_int("RUNS_RUNNING_PER_CLIENT", 2)
+RUNS_QUEUED_PER_CLIENT = env_int("RUNS_QUEUED_PER_CLIENT", 20)
+
+CACHE_URL = env_str("CACHE_URL")  # a redis database of its own; empty: the database holds the cache
+CACHES = {
+    "default": (
+        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE_URL}
+        if CACHE_URL
+        else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "django_cache"}
+    )
+}
+
+# Accounts -----------------------------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "web:portfolio"
+ACCOUNT_ADAPTER = "apps.accounts.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation link is the proof
+ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
+ACCOUNT_RATE_LIMITS = {"login_failed": "5/15m/key,50/60m/ip", "login": "60/m/ip", "reset_password": "20/h/ip,5/h/key"}
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 600
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+SESSION_COOKIE_AGE = 8 * 3600  # idle; SPINECUT_SESSION_ABSOLUTE_S bounds the whole session
+SESSION_SAVE_EVERY_REQUEST = False
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = TLS
+CSRF_COOKIE_SECURE = TLS
+if TLS:
+    SESSION_COOKIE_NAME = "__Host-session"
+    CSRF_COOKIE_NAME = "__Host-csrf"
+    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SECURE_SSL_REDIRECT = env_bool("SPINECUT_SSL_REDIRECT", True)
+    SECURE_REDIRECT_EXEMPT = [r"^health/"]
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+EMAIL_URL_HOST = env_str("EMAIL_HOST")
+EMAIL_BACKEND = (
+    "django.core.mail.backends.smtp.EmailBackend" if EMAIL_URL_HOST else "django.core.mail.backends.dummy.EmailBackend"
+)
+EMAIL_HOST = EMAIL_URL_HOST or "localhost"
+EMAIL_PORT = env_int("EMAIL_PORT", 587)
+EMAIL_HOST_USER = env_str("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env_str("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", True)
+DEFAULT_FROM_EMAIL = env_str("DEFAULT_FROM_EMAIL", "spinecut@localhost")
+
+# Pages --------------------------------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_THOUSAND_SEPARATOR = False
+STATIC_URL = "static/"
+STATIC_ROOT = env_str("STATIC_ROOT", str(BASE_DIR / "staticfiles"))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "apps.web.finders.PackagedScriptFinder",
+]
+WHITENOISE_USE_FINDERS = not PRODUCTION
+STORAGES = {
+    "default": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": str(VAR_DIR / "files")},
+    },
+    "staticfiles": {
+        "BACKEND": (
+            "whitenoise.storage.CompressedManifestStaticFilesStorage"
+            if PRODUCTION
+            else "django.contrib.staticfiles.storage.StaticFilesStorage"
+        )
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],  # Plotly paints heat maps into data images
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 25 * 1024 * 1024
+FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+}
+SPECTACULAR_SETTINGS = {"TITLE": "Spinecut", "VERSION": "1", "SERVE_INCLUDE_SCHEMA": False}
+
+# Logs: JSON lines with request and run ids ----------------------------------------------------------------------------
+LOG_LEVEL = env_str("LOG_LEVEL", "INFO")
+LOGGING_CONFIG = "apps.config.logging.configure"
+LOGGING = {"level": LOG_LEVEL}

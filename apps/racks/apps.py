@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class RacksConfig(AppConfig):
+    name = "apps.racks"
+    label = "racks"

@@ -1,0 +1,13 @@
+"""Addresses of the screens."""
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+app_name = "web"
+
+
+def portfolio(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("Spinecut")
+
+
+urlpatterns = [path("", portfolio, name="portfolio")]
