@@ -126,6 +126,23 @@ class Invitation(ClientOwned):
     revoked_at = models.DateTimeField(null=True, blank=True)
 
 
+class AppendOnlyError(RuntimeError):
+    """Somebody tried to change or delete what is only ever added to."""
+
+
+class AppendOnlyQuerySet(models.QuerySet["AuditEntry"]):
+    """Reads and adds. Deleting a client or a person still removes or blanks its rows, inside Django's collector."""
+
+    def update(self, **values: Any) -> int:
+        raise AppendOnlyError("Audit entries are never changed.")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise AppendOnlyError("Audit entries are never deleted.")
+
+    def bulk_update(self, *args: Any, **kwargs: Any) -> int:
+        raise AppendOnlyError("Audit entries are never changed.")
+
+
 class AuditEntry(models.Model):
     """Who did what to what, in words; rows are only ever added. No prices, file contents or secrets."""
 
@@ -139,8 +156,18 @@ class AuditEntry(models.Model):
     details = models.JSONField(default=dict, blank=True)
     at = models.DateTimeField(auto_now_add=True, db_index=True)
 
+    objects = AppendOnlyQuerySet.as_manager()
+
     class Meta:
         ordering = ["-at"]
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self._state.adding:
+            raise AppendOnlyError("Audit entries are never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        raise AppendOnlyError("Audit entries are never deleted.")
 
 
 class OutboxMessage(models.Model):
@@ -154,3 +181,41 @@ class OutboxMessage(models.Model):
     sent_at = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
+
+
+class UserSession(models.Model):
+    """A browser in which a person is signed in, so that they can see it and end it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sessions")
+    session_key = models.CharField(max_length=40, unique=True)
+    address = models.CharField(max_length=45, blank=True)
+    browser = models.CharField(max_length=200, blank=True)
+    signed_in_at = models.DateTimeField(auto_now_add=True)
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-last_seen_at"]
+
+
+class AttemptCounter(models.Model):
+    """When the last tries under one key happened; the row is locked while it is read and written.
+
+    The key is a hash of what is limited (an account at an address, an address), so no mail address is kept here.
+    """
+
+    key_sha256 = models.CharField(max_length=64, primary_key=True)
+    times = models.JSONField(default=list)  # seconds since 1970, oldest first
+    updated_at = models.DateTimeField(auto_now=True, db_index=True)
+
+
+class PasswordResetLink(models.Model):
+    """A link made by an administrator with which a person sets a new password, once. Only a hash is stored."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    secret_sha256 = models.CharField(max_length=64, unique=True)
+    made_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
