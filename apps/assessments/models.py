@@ -68,6 +68,9 @@ class Option(ClientOwned):
     bridge = models.JSONField(default=dict, blank=True)
     # extra dated lines that no quote holds, same names as QuoteLine: insurance, freight, decommissioning
     extra_lines = models.JSONField(default=list, blank=True)
+    # {assumption key: {low, likely, high, source, source_date, author, status}}: what holds for this option alone,
+    # such as the rent of its site; everything else comes from the assessment's assumptions
+    assumptions = models.JSONField(default=dict, blank=True)
 
     class Meta:
         ordering = ["assessment", "slot", "letter"]
@@ -86,6 +89,8 @@ class OptionPhase(ClientOwned):
     quote_version = models.ForeignKey(QuoteVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     order_month = ExactDecimalField(_("ordered in month"), default=0)  # lead time counts from here
     end_month = ExactDecimalField(_("ends in month"), null=True, blank=True)  # empty: end of the horizon
+    # The position of the phase whose acceptance ends this one; it wins over a fixed month.
+    ends_when_ready = models.PositiveIntegerField(_("ends when another phase is ready"), null=True, blank=True)
     n_accelerators = models.PositiveIntegerField(_("accelerators"), null=True, blank=True)  # empty: as configured
     quantity_scale = ExactDecimalField(_("share of the quoted quantities"), default=1)
 
