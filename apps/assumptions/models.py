@@ -14,7 +14,8 @@ class AssumptionValue(models.Model):
     """One version of one assumption on one layer; a change adds a row, no row ever changes.
 
     Layers from weak to strong: product (no organisation), organisation, client, assessment. The strongest layer that
-    has the key wins, in its latest version.
+    has the key wins, in its latest version. What a key means (label, unit, topic, note) stands in its product row, so
+    a key without a product row does not exist; a product row without a value names something that has no default.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -26,6 +27,12 @@ class AssumptionValue(models.Model):
     assessment_id = models.UUIDField(null=True, blank=True, db_index=True)
     key = models.CharField(max_length=80)  # such as discount_rate, facility_usd_per_kw_month, rule.T8.max_age_days
     version = models.PositiveIntegerField()
+    label = models.CharField(_("name"), max_length=200, blank=True)
+    unit = models.CharField(_("unit"), max_length=40, blank=True)
+    topic = models.CharField(
+        _("topic"), max_length=20, blank=True
+    )  # price, schedule, performance, demand, method, rule
+    note = models.TextField(_("note"), blank=True)
     low = ExactDecimalField(_("low"), null=True, blank=True)
     likely = ExactDecimalField(_("likely"), null=True, blank=True)
     high = ExactDecimalField(_("high"), null=True, blank=True)
@@ -42,10 +49,26 @@ class AssumptionValue(models.Model):
 
     class Meta:
         constraints = [
+            # One constraint a layer: SQLite cannot treat two empty columns as equal.
             models.UniqueConstraint(
-                fields=["organisation", "client", "assessment_id", "key", "version"],
-                name="assumption_version_once",
-                nulls_distinct=False,
+                fields=["key", "version"],
+                condition=Q(organisation__isnull=True, client__isnull=True),
+                name="assumption_product_version_once",
+            ),
+            models.UniqueConstraint(
+                fields=["organisation", "key", "version"],
+                condition=Q(organisation__isnull=False, client__isnull=True),
+                name="assumption_organisation_version_once",
+            ),
+            models.UniqueConstraint(
+                fields=["client", "key", "version"],
+                condition=Q(client__isnull=False, assessment_id__isnull=True),
+                name="assumption_client_version_once",
+            ),
+            models.UniqueConstraint(
+                fields=["client", "assessment_id", "key", "version"],
+                condition=Q(assessment_id__isnull=False),
+                name="assumption_assessment_version_once",
             ),
             models.CheckConstraint(
                 name="assumption_layer_nests",
@@ -70,7 +93,10 @@ class FxRate(ClientOwned):
 
 
 class Claim(models.Model):
-    """A statement somebody made, what a check found, and what it may be used for. Never a default truth."""
+    """A statement somebody made, what a check found, and what it may be used for. Never a default truth.
+
+    Rows of the product have no client. A client that sees one differently has a row of its own with the same key.
+    """
 
     class Verdict(models.TextChoices):
         HOLDS = "holds", _("holds")
@@ -100,9 +126,16 @@ class Claim(models.Model):
     assumption_keys = models.JSONField(default=list, blank=True)  # assumptions that rest on it
     source = models.TextField(_("source"))
     as_of = models.CharField(max_length=20, blank=True)
+    reason = models.TextField(_("reason"), blank=True)  # why a client sees it differently
+    author_label = models.CharField(max_length=120, blank=True)
 
     class Meta:
         ordering = ["key"]
         constraints = [
-            models.UniqueConstraint(fields=["organisation", "client", "key"], name="claim_once", nulls_distinct=False)
+            models.UniqueConstraint(
+                fields=["key"], condition=Q(organisation__isnull=True, client__isnull=True), name="claim_product_once"
+            ),
+            models.UniqueConstraint(
+                fields=["client", "key"], condition=Q(client__isnull=False), name="claim_client_once"
+            ),
         ]

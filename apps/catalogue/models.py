@@ -3,6 +3,7 @@
 import uuid
 
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 
@@ -66,7 +67,13 @@ class CatalogueValue(models.Model):
 
     class Meta:
         constraints = [
+            # Two constraints: SQLite cannot treat two empty columns as equal.
             models.UniqueConstraint(
-                fields=["item", "organisation", "name"], name="catalogue_value_once", nulls_distinct=False
-            )
+                fields=["item", "name"], condition=Q(organisation__isnull=True), name="catalogue_product_value_once"
+            ),
+            models.UniqueConstraint(
+                fields=["item", "organisation", "name"],
+                condition=Q(organisation__isnull=False),
+                name="catalogue_own_value_once",
+            ),
         ]
