@@ -179,6 +179,7 @@ class OutboxMessage(models.Model):
     payload = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
     sent_at = models.DateTimeField(null=True, blank=True)
+    claimed_until = models.DateTimeField(null=True, blank=True)  # somebody is carrying it out until then
     attempts = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
 

@@ -62,6 +62,7 @@ class AnalysisRun(ClientOwned):
     numpy_version = models.CharField(max_length=20, blank=True)
     seed = models.PositiveBigIntegerField()
     draws = models.PositiveIntegerField()
+    n_chunks = models.PositiveIntegerField(default=0)  # 0: one worker computes the whole run
     error = models.TextField(blank=True)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     started_at = models.DateTimeField(null=True, blank=True)
@@ -78,13 +79,16 @@ class AnalysisRun(ClientOwned):
             models.CheckConstraint(name="run_failed_has_reason", condition=~Q(state="failed") | ~Q(error="")),
         ]
 
+    def __str__(self) -> str:
+        return f"Run {self.number}"
+
     @property
     def is_over(self) -> bool:
         return self.state in (self.State.SUCCEEDED, self.State.FAILED, self.State.CANCELLED)
 
 
 class RunChunk(ClientOwned):
-    """A part of a sweep that any worker may take; claimed, leased and finished exactly as a run is."""
+    """A part of a run that any worker may take; claimed, leased and finished exactly as a run is."""
 
     run = models.ForeignKey(AnalysisRun, on_delete=models.CASCADE, related_name="chunks")
     index = models.PositiveIntegerField()
@@ -92,11 +96,15 @@ class RunChunk(ClientOwned):
     attempt = models.PositiveIntegerField(default=0)
     worker = models.CharField(max_length=120, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    message_sent_at = models.DateTimeField(null=True, blank=True)
+    progress_done = models.PositiveBigIntegerField(default=0)
     results_json = models.TextField(blank=True)
     error = models.TextField(blank=True)
 
     class Meta:
         ordering = ["run", "index"]
+        indexes = [models.Index(fields=["state", "lease_until"], name="chunk_claim")]
         constraints = [models.UniqueConstraint(fields=["run", "index"], name="chunk_once_per_run")]
 
 
