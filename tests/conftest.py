@@ -1,5 +1,6 @@
 """Fixtures that every part of the suite may use: live services, a browser, real worker processes, no network."""
 
+import contextlib
 import ipaddress
 import os
 import shutil
@@ -58,7 +59,7 @@ def _stores(item: pytest.Item) -> bool:
 
 
 # Network ------------------------------------------------------------------------------------------------------------
-class NetworkForbidden(RuntimeError):
+class NetworkForbiddenError(RuntimeError):
     """A test tried to reach another machine."""
 
 
@@ -83,7 +84,7 @@ def network_is_off() -> Iterator[None]:
 
         def guarded(self: socket.socket, address: Any, _original: Callable[..., Any] = original) -> Any:
             if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_local(address):
-                raise NetworkForbidden(f"a test tried to connect to {address!r}")
+                raise NetworkForbiddenError(f"a test tried to connect to {address!r}")
             return _original(self, address)
 
         patch.setattr(socket.socket, name, guarded)
@@ -206,10 +207,8 @@ class CeleryProcess:
         self.process.wait()
 
     def _kill_group(self) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
 
 @pytest.fixture

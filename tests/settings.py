@@ -1,8 +1,8 @@
 """The settings under test, on databases, queue and folders of the test process's own.
 
 `SPINECUT_TEST_STACK` chooses what is underneath: `embedded` (SQLite, messages as files; the default) or `team`
-(PostgreSQL and a Redis-protocol server, taken from `TEST_DATABASE_URL` and `TEST_REDIS_URL` or started here). Everything
-is handed on through the environment, so a worker process that a test starts has the very same configuration.
+(PostgreSQL and a Redis-protocol server, from `TEST_DATABASE_URL` and `TEST_REDIS_URL` or started here). Everything is
+handed on through the environment, so a worker process that a test starts has the very same configuration.
 """
 
 import atexit

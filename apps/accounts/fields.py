@@ -7,7 +7,7 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 
-class ExactDecimalField(models.DecimalField):
+class ExactDecimalField(models.DecimalField):  # type: ignore[type-arg]
     """A decimal that reads back exactly as it was written, on every database.
 
     SQLite has no decimal type and Django stores decimals there as binary floats, which keep 15 digits. A price has to

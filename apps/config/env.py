@@ -1,6 +1,7 @@
 """Typed readers of environment variables; each refuses a bad value by name."""
 
 import os
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -37,7 +38,7 @@ def env_list(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in os.getenv(name, default).split(",") if part.strip()]
 
 
-def database_from_url(url: str) -> dict[str, object]:
+def database_from_url(url: str) -> dict[str, Any]:
     """Return Django's database settings for `sqlite:///path` or `postgres://user:password@host:port/name`."""
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
@@ -61,6 +62,14 @@ def database_from_url(url: str) -> dict[str, object]:
             "HOST": parts.hostname or "",
             "PORT": str(parts.port or ""),
             "CONN_HEALTH_CHECKS": True,
-            "CONN_MAX_AGE": 0,
+            # Workers fork and may be killed: they open and close. Web processes keep theirs (DATABASE_CONN_MAX_AGE_S).
+            "CONN_MAX_AGE": env_int("DATABASE_CONN_MAX_AGE_S", 0),
+            "OPTIONS": {
+                "options": (
+                    # A web page may wait shorter for the database than a worker.
+                    f"-c statement_timeout={env_int('DATABASE_STATEMENT_TIMEOUT_S', 15) * 1000}"
+                    " -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000"
+                )
+            },
         }
     raise ImproperlyConfigured(f"DATABASE_URL begins with {parts.scheme!r}; it must begin with sqlite or postgres.")

@@ -3,8 +3,6 @@
 docs/configuration.md lists every variable read here.
 """
 
-import os
-import secrets
 from pathlib import Path
 
 from csp.constants import NONE, SELF
@@ -12,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
 from apps.config.env import database_from_url, env_bool, env_float, env_int, env_list, env_str
+from apps.config.secrecy import allowed_hosts, secret_key
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 VAR_DIR = Path(env_str("SPINECUT_VAR_DIR", str(BASE_DIR / "var")))  # everything the program itself writes
@@ -20,26 +19,10 @@ PRODUCTION = env_bool("SPINECUT_PRODUCTION", False)
 DEBUG = env_bool("DEBUG", False)
 
 
-def _secret_key() -> str:
-    """The configured key; outside production one made on first start and kept out of the repository."""
-    key = env_str("SECRET_KEY")
-    if key:
-        return key
-    if PRODUCTION:
-        raise ImproperlyConfigured("SECRET_KEY is not set; production mode does not start without it.")
-    path = VAR_DIR / "secret_key"
-    if not path.exists():
-        VAR_DIR.mkdir(parents=True, exist_ok=True)
-        try:
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(secrets.token_urlsafe(50))
-        except FileExistsError:  # another process of the same start was first
-            pass
-    return path.read_text().strip()
-
-
-SECRET_KEY = _secret_key()
-ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "" if PRODUCTION else "localhost,127.0.0.1,[::1],testserver")
+SECRET_KEY = secret_key(VAR_DIR, production=PRODUCTION)
+ALLOWED_HOSTS = allowed_hosts(production=PRODUCTION)
+if PRODUCTION and DEBUG:
+    raise ImproperlyConfigured("DEBUG is True; production mode does not show its insides to visitors.")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 TLS = env_bool("SPINECUT_TLS", PRODUCTION)
 
@@ -78,6 +61,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "apps.config.middleware.LogContextMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -111,14 +95,6 @@ TEMPLATES = [
 # Databases ----------------------------------------------------------------------------------------------------------
 DATABASE_URL = env_str("DATABASE_URL", f"sqlite:///{VAR_DIR / 'spinecut.sqlite3'}")
 DATABASES = {"default": database_from_url(DATABASE_URL)}
-if DATABASES["default"]["ENGINE"].endswith("postgresql"):
-    # A web page may wait shorter for the database than a worker.
-    DATABASES["default"]["OPTIONS"] = {
-        "options": (
-            f"-c statement_timeout={env_int('DATABASE_STATEMENT_TIMEOUT_S', 15) * 1000}"
-            " -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000"
-        )
-    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Queue: the run row is the truth, a message only wakes a worker -----------------------------------------------------
@@ -154,6 +130,16 @@ CELERY_TASK_TIME_LIMIT = env_int("RUN_HARD_TIME_LIMIT_S", 720)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 25
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = env_int("RUN_CHILD_MEMORY_MB", 512) * 1024  # KB; a grown child is replaced
+# The sweep has a queue of its own, served by the scheduler process: long runs must not keep it waiting.
+CELERY_TASK_ROUTES = {"apps.analyses.tasks.sweep": {"queue": "sweep"}}
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {
+        "task": "apps.analyses.tasks.sweep",
+        "schedule": env_float("RUN_SWEEP_S", 5),
+        "options": {"expires": 30},  # after a pause one sweep is enough
+    }
+}
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 RUN_LEASE_S = env_float("RUN_LEASE_S", 30)
 RUN_HEARTBEAT_S = env_float("RUN_HEARTBEAT_S", 5)

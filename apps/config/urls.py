@@ -3,7 +3,11 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from apps.web.views import health
+
 urlpatterns = [
+    path("health/live", health.live, name="health_live"),
+    path("health/ready", health.ready, name="health_ready"),
     path("", include("apps.web.urls")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
