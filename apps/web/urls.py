@@ -1,7 +1,7 @@
 """Addresses of the screens."""
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
+from django.urls import include, path
 
 app_name = "web"
 
@@ -10,4 +10,7 @@ def portfolio(request: HttpRequest) -> HttpResponse:
     return HttpResponse("Spinecut")
 
 
-urlpatterns = [path("", portfolio, name="portfolio")]
+urlpatterns = [
+    path("", portfolio, name="portfolio"),
+    path("", include("apps.web.urls_people")),
+]
