@@ -43,7 +43,16 @@ def set_assumption(
     Raises `InputError` for an unknown key, a value out of order, or a missing source.
     """
     layer = _layer(by, organisation, client, assessment_id)
-    _check_value(key, low, likely, high, text, distribution, source, status)
+    _check_value(
+        key=key,
+        low=low,
+        likely=likely,
+        high=high,
+        text=text,
+        distribution=distribution,
+        source=source,
+        status=status,
+    )
     return _add_version(
         by,
         layer,
@@ -113,6 +122,7 @@ def require_administrator(by: Actor, organisation: Organisation) -> None:
 
 
 def _check_value(
+    *,
     key: str,
     low: Decimal | None,
     likely: Decimal | None,
