@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import resource
-import sys
 import threading
 import time
 import uuid
@@ -11,8 +9,11 @@ from typing import Any
 
 import structlog
 from celery import Celery, signals
+from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "apps.config.settings")
+
+TRANSPORT_ALIASES["filesystem"] = "apps.analyses.queue_files:Transport"
 
 PARENT_CHECK_S = 1.0
 
@@ -32,13 +33,11 @@ def _check_the_installation(**_: Any) -> None:
 
 
 def _prepare_child(**_: Any) -> None:
-    """Give a child of the pool its memory limit, and let it end when the worker above it was killed."""
-    from django.conf import settings
-
-    limit = settings.RUN_CHILD_MEMORY_MB * 1024 * 1024
-    if sys.platform == "linux":  # elsewhere the limit is not kept by the kernel; Celery still replaces a grown child
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    """Let a child of the pool end when the worker above it was killed."""
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    from apps.analyses.keeper import Keeper
+
+    Keeper.may_kill = True  # when a calculation hears nothing; the worker makes another child
 
 
 def _end_with_parent(parent: int) -> None:
@@ -46,6 +45,11 @@ def _end_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(PARENT_CHECK_S)
     os._exit(1)
+
+
+def _sweep_at_start(**_: Any) -> None:
+    """What was left behind while no worker was there goes on at once."""
+    app.send_task("apps.analyses.tasks.sweep", expires=60, retry=False, ignore_result=True)
 
 
 def _bind_task(task_id: str = "", args: Any = (), **_: Any) -> None:
@@ -65,5 +69,6 @@ signals.setup_logging.connect(_keep_our_logging)
 signals.worker_init.connect(_check_the_installation)
 signals.beat_init.connect(_check_the_installation)
 signals.worker_process_init.connect(_prepare_child)
+signals.worker_ready.connect(_sweep_at_start)
 signals.task_prerun.connect(_bind_task)
 signals.task_postrun.connect(_unbind_task)

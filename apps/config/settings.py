@@ -67,8 +67,10 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "apps.accounts.middleware.SessionLimitsMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "apps.accounts.middleware.OneTimeCodesMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "apps.web.middleware.PrivateResponsesMiddleware",
 ]
@@ -131,15 +133,10 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 25
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = env_int("RUN_CHILD_MEMORY_MB", 512) * 1024  # KB; a grown child is replaced
-# The sweep has a queue of its own, served by the scheduler process: long runs must not keep it waiting.
-CELERY_TASK_ROUTES = {"apps.analyses.tasks.sweep": {"queue": "sweep"}}
-CELERY_BEAT_SCHEDULE = {
-    "sweep": {
-        "task": "apps.analyses.tasks.sweep",
-        "schedule": env_float("RUN_SWEEP_S", 5),
-        "options": {"expires": 30},  # after a pause one sweep is enough
-    }
-}
+# The scheduler process sweeps by itself: neither long runs nor a broker that is away may keep the sweep waiting.
+CELERY_BEAT_SCHEDULER = "apps.analyses.sweeper:SweepScheduler"
+CELERY_BEAT_MAX_LOOP_INTERVAL = env_float("RUN_SWEEP_S", 5)
+CELERY_BEAT_SCHEDULE = {"sweep": {"task": "apps.analyses.tasks.sweep", "schedule": env_float("RUN_SWEEP_S", 5)}}
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 RUN_LEASE_S = env_float("RUN_LEASE_S", 30)
 RUN_HEARTBEAT_S = env_float("RUN_HEARTBEAT_S", 5)
@@ -149,6 +146,8 @@ RUN_MAX_ATTEMPTS = env_int("RUN_MAX_ATTEMPTS", 5)
 RUN_CHILD_MEMORY_MB = env_int("RUN_CHILD_MEMORY_MB", 512)
 RUNS_RUNNING_PER_CLIENT = env_int("RUNS_RUNNING_PER_CLIENT", 2)
 RUNS_QUEUED_PER_CLIENT = env_int("RUNS_QUEUED_PER_CLIENT", 20)
+RUN_MAIL_AFTER_S = env_int("RUN_MAIL_AFTER_S", 120)  # a run that took longer is announced by mail
+RUN_ENGINES_MODULE = env_str("RUN_ENGINES_MODULE")  # a module with further ENGINES, such as a site's own
 
 CACHE_URL = env_str("CACHE_URL")  # a redis database of its own; empty: the database holds the cache
 CACHES = {
@@ -165,6 +164,7 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "apps.accounts.passwords.MaximumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "account_login"
@@ -176,10 +176,32 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation link is the proof
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
-ACCOUNT_RATE_LIMITS = {"login_failed": "5/15m/key,50/60m/ip", "login": "60/m/ip", "reset_password": "20/h/ip,5/h/key"}
+# allauth's own limiter only guards one-time codes a second time; ATTEMPT_LIMITS are exact and rule.
+ACCOUNT_RATE_LIMITS = {"login_failed": "5/15m/key", "login": "60/m/ip", "reauthenticate": "10/m/user"}
+# name: (tries, seconds). An account counts at one address, so that nobody can lock a person out from elsewhere.
+ATTEMPT_LIMITS = {
+    "sign_in_account": (env_int("SIGN_IN_TRIES_PER_ACCOUNT", 5), 900),
+    "sign_in_address": (env_int("SIGN_IN_TRIES_PER_ADDRESS", 50), 3600),
+    "one_time_code": (5, 900),
+    "link_address": (10, 60),
+    "password_reset_account": (5, 3600),
+    "password_reset_address": (20, 3600),
+}
+ALLAUTH_TRUSTED_PROXY_COUNT = env_int("TRUSTED_PROXY_COUNT", 0)  # proxies in front that set X-Forwarded-For
+ACCOUNT_SESSION_REMEMBER = True  # the idle limit is the same for everybody
+ACCOUNT_FORMS = {"login": "apps.accounts.forms.SignInForm", "reauthenticate": "apps.accounts.forms.PasswordAgainForm"}
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 600
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
-SESSION_COOKIE_AGE = 8 * 3600  # idle; SPINECUT_SESSION_ABSOLUTE_S bounds the whole session
+MFA_ADAPTER = "apps.accounts.adapter.MfaAdapter"
+MFA_TOTP_ISSUER = "Spinecut"
+MFA_FORMS = {
+    "authenticate": "apps.accounts.forms.CodeForm",
+    "reauthenticate": "apps.accounts.forms.CodeAgainForm",
+    "activate_totp": "apps.accounts.forms.ActivateCodesForm",
+    "deactivate_totp": "apps.accounts.forms.DeactivateCodesForm",
+}
+SESSION_COOKIE_AGE = 8 * 3600  # idle
+SESSION_ABSOLUTE_S = 7 * 86400  # from the sign-in, however busy
 SESSION_SAVE_EVERY_REQUEST = False
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

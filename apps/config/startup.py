@@ -7,8 +7,25 @@ from django.core.exceptions import ImproperlyConfigured
 
 # File systems on which SQLite's locks or its shared memory do not hold.
 NETWORK_FILE_SYSTEMS = frozenset(
-    ["afs", "beegfs", "ceph", "cifs", "fuse.ceph", "fuse.glusterfs", "fuse.sshfs", "gfs2", "glusterfs"]
-    + ["gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "smb3", "smbfs"]
+    {
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "fuse.ceph",
+        "fuse.glusterfs",
+        "fuse.sshfs",
+        "gfs2",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "smb3",
+        "smbfs",
+    }
 )
 MOUNTS = Path("/proc/self/mountinfo")
 

@@ -9,6 +9,6 @@ urlpatterns = [
     path("health/live", health.live, name="health_live"),
     path("health/ready", health.ready, name="health_ready"),
     path("", include("apps.web.urls")),
-    path("accounts/", include("allauth.urls")),
+    path("accounts/", include("apps.accounts.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import structlog
 from django.conf import settings
+from django.core.files.storage import default_storage
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
@@ -70,7 +71,7 @@ def _refuse_open_migrations() -> None:
 
 
 def _storage() -> None:
-    folder = Path(settings.STORAGES["default"]["OPTIONS"]["location"])
+    folder = Path(default_storage.path(""))
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(b"ready")
