@@ -16,9 +16,7 @@ def canonical_json(value: Any) -> str:
 
     Raises `ValueError` for NaN and infinity and `TypeError` for what JSON cannot hold.
     """
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False, default=_plain
-    )
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False, default=_plain)
 
 
 def sha256_of(text: str) -> str:
