@@ -27,7 +27,6 @@ from apps.assumptions.selectors import resolve
 from apps.engine.errors import InputError
 
 SCHEMA = "spinecut.tco/1"
-CORRELATION_GROUPS = ("gpu_price", "site")
 
 
 def tco_document(assessment: Assessment, *, scenario: Scenario | None = None) -> dict[str, Any]:
@@ -93,13 +92,15 @@ def _document(context: Context, options: list[Option]) -> dict[str, Any]:
 
 
 def _correlations(context: Context) -> dict[str, str]:
-    """The rank correlation within each group that has at least two members that vary."""
-    varying = [entry["correlation_group"] for entry in context.book.inputs.values() if entry["low"] is not None]
-    return {
-        group: text(context.likely(f"correlation.{group}"))
-        for group in CORRELATION_GROUPS
-        if varying.count(group) > 1 and f"correlation.{group}" in context.assumptions
-    }
+    """The rank correlation of each group that has one; inputs of other groups move alone."""
+    found: dict[str, str] = {}
+    for entry in context.book.inputs.values():
+        group = entry["correlation_group"]
+        if group is not None and f"correlation.{group}" in context.assumptions:
+            found[group] = text(context.likely(f"correlation.{group}"))
+        else:
+            entry["correlation_group"] = None
+    return dict(sorted(found.items()))
 
 
 def _option_entry(context: Context, option: Option) -> dict[str, Any]:
