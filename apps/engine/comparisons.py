@@ -1,0 +1,126 @@
+"""Two options against each other: differences, break-even months, rate of return, crossover utilisation."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apps.engine.errors import NoAnswerError
+from apps.engine.factors import evaluate
+from apps.engine.figures import Figures
+from apps.engine.finance import crossover_utilisation, effective_annual_rate, irr, mirr, monthly_rate
+
+Floats = NDArray[np.float64]
+
+BREAK_EVENS = {
+    "break_even_month": "cumulative_usd",
+    "break_even_month_net": "cumulative_net_usd",
+    "discounted_break_even_month": "cumulative_discounted_usd",
+}
+HALF_A_CENT = 0.005
+CURVE_STEPS = 20
+
+
+def break_even_months(first: Floats, second: Floats) -> Floats:
+    """Return the first month in which the first falls below the second after it was above, NaN where it never does.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (months, draws)
+        Cumulative cash. [USD]
+
+    Returns
+    -------
+    ndarray, shape (draws,)
+        Months from signature. Being below from the start is no break-even: nothing was ever to be made good.
+    """
+    difference = first - second
+    was_above = np.logical_or.accumulate(difference > HALF_A_CENT, axis=0)
+    fell = was_above & (difference < -HALF_A_CENT)
+    month = fell.argmax(axis=0)
+    return np.where(fell.any(axis=0), month.astype(np.float64), np.nan)
+
+
+def no_break_even_reason(first: Floats, second: Floats) -> str | None:
+    """Return why there is no break-even month at likely values, or None if there is one; shape (months,)."""
+    if np.isfinite(break_even_months(first[:, None], second[:, None])).all():
+        return None
+    if (first - second > HALF_A_CENT).any():
+        return "The first option has still cost more at the horizon."
+    if (first - second < -HALF_A_CENT).any():
+        return "The first option never costs more than the second, so there is nothing to make good."
+    return "Both options cost the same in every month."
+
+
+def rate_of_return(first: Figures, second: Figures, discount_rate: float) -> dict[str, Any]:
+    """Return the annual rate of return of paying for the first in place of the second, or why there is none."""
+    flows = _all_flows(second) - _all_flows(first)
+    flows = np.where(np.abs(flows) < HALF_A_CENT, 0.0, flows)
+    result: dict[str, Any] = {"value": None, "mirr": None, "reason": None}
+    try:
+        result["value"] = effective_annual_rate(irr(flows))
+    except (NoAnswerError, OverflowError) as error:
+        result["reason"] = str(error).replace("No unique internal", "No unique internal")
+    try:
+        rate = float(monthly_rate(discount_rate))
+        result["mirr"] = effective_annual_rate(mirr(cashflows=flows, finance_rate=rate, reinvest_rate=rate))
+    except (NoAnswerError, OverflowError) as error:
+        result["reason"] = result["reason"] or str(error)
+    return result
+
+
+def _all_flows(figures: Figures) -> Floats:
+    flows = (figures.cash.paid + figures.cash.resale)[:, 0].copy()
+    flows[-1] += float(np.asarray(figures.cash.settled).reshape(-1)[0])
+    return flows
+
+
+def crossover(first: Figures, second: Figures) -> dict[str, Any]:
+    """Return the share of hours in use from which the first, owned, is cheaper than the second, rented by the hour.
+
+    Power follows use, everything else of the first is fixed. The price of the second is its cost per installed hour, and
+    the curve runs over prices around it.
+    """
+    result: dict[str, Any] = {"value": None, "reason": None, "curve": []}
+    kinds = [{phase.kind for phase in figures.option.phases} for figures in (first, second)]
+    if not kinds[0] or "cloud" in kinds[0] or kinds[1] != {"cloud"}:
+        return result | {"reason": "It compares an owned or leased option with a cloud option."}
+    hours, cloud_hours = (_first(figures.cash.supply.installed_gpu_hours) for figures in (first, second))
+    if hours <= 0 or cloud_hours <= 0:
+        return result | {"reason": "One of the options supplies no hours before the horizon."}
+    power = sum(
+        _first(first.cash.amounts[line.key] * first.clock.profile_total(line.timing))
+        for line in first.option.lines
+        if line.category == "power" and not line.not_given
+    )
+    bridged = 0.0 if first.cash.bridged is None else float(first.cash.bridged.sum())
+    fixed = _first(first.totals["nominal_usd"]) - bridged - power
+    own_price = _first(second.totals["nominal_usd"]) / cloud_hours
+
+    def share(prices: Floats) -> Floats:
+        return crossover_utilisation(
+            fixed_usd=fixed, hours=hours, running_usd_per_hour=power / hours, cloud_usd_per_hour=prices
+        )
+
+    value = float(share(np.array([own_price]))[0])
+    if np.isnan(value):
+        result["reason"] = "An hour of running the first costs no less than an hour of the second."
+    elif value > 1:
+        result["reason"] = "The second is cheaper even if every hour is used."
+    else:
+        result["value"] = value
+    prices = own_price * np.linspace(0.25, 2.5, CURVE_STEPS - 1)
+    curve = share(prices)
+    result["curve"] = [
+        [float(price), float(point) if 0 <= point <= 1 else None] for price, point in zip(prices, curve, strict=True)
+    ]
+    return result
+
+
+def _first(value: Any) -> float:
+    return float(np.asarray(value).reshape(-1)[0])
+
+
+def discount_rate_of(figures: Figures, document: Any) -> float:
+    """Return the discount rate a set of figures was computed with."""
+    return _first(evaluate(document.discount_rate, figures.clock.values))
