@@ -1,0 +1,58 @@
+"""What another value of one input would change: the engine's own answer at the ends of the quoted range."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from apps.engine.tco import evaluate
+from apps.reports import figures
+from apps.reports.cost_run import NOMINAL, CostOption, CostRun
+
+
+@dataclass(frozen=True)
+class Change:
+    """One input and the sentence about its range."""
+
+    label: str
+    sentence: str
+
+
+def totals_with(run: CostRun, key: str, value: str) -> dict[str, float]:
+    """The nominal total of each option with one input at another value, all others at likely."""
+    found = evaluate(run.given, {key: float(value)})
+    return {option: float(item["nominal_usd"]) for option, item in found.items()}
+
+
+def changes_of(run: CostRun, option: CostOption, keys: Sequence[str], most: int) -> list[Change]:
+    """What the ends of the ranges of these inputs do to the option's total and to the order of options."""
+    ranged = [key for key in dict.fromkeys(keys) if run.inputs.by_key[key].get("low") is not None]
+    return [_change(run, option, key) for key in ranged[:most]]
+
+
+def _change(run: CostRun, option: CostOption, key: str) -> Change:
+    item = run.inputs.by_key[key]
+    unit = str(item.get("unit", ""))
+    low, high = totals_with(run, key, item["low"]), totals_with(run, key, item["high"])
+    words = _("At %(low)s the TCO of %(option)s is %(at_low)s, at %(high)s %(at_high)s.") % {
+        "low": figures.number_in_unit(item["low"], unit),
+        "high": figures.in_unit(item["high"], unit),
+        "option": option.key,
+        "at_low": figures.millions_m(low[option.key]),
+        "at_high": figures.millions_m(high[option.key]),
+    }
+    return Change(str(item["label"]), f"{words} {_order_words(run, low, high)}")
+
+
+def _order_words(run: CostRun, *totals: dict[str, float]) -> str:
+    """Whether the cheapest option or the order changes anywhere in the range."""
+    base = list(run.found["ranking"][NOMINAL])
+    if len(base) < 2:
+        return ""
+    orders = [sorted(base, key=lambda key: (found[key], base.index(key))) for found in totals]
+    if all(order == base for order in orders):
+        return _("The order of options stays.")
+    other = next(order for order in orders if order != base)
+    if other[0] != base[0]:
+        return _("%s then costs least.") % other[0]
+    return _("The order then is %s.") % ", ".join(other)
