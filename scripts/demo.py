@@ -118,8 +118,7 @@ class Demo:
         quiet = ["--loglevel=INFO", "--without-gossip", "--without-mingle"]
         host = f"--hostname={{}}-{os.getpid()}@localhost"
         worker = [*celery, "worker", *quiet, "--concurrency=2", host.format("worker")]
-        # The scheduler also works off its own short task, so that a long run cannot delay it.
-        scheduler = [*celery, "worker", *quiet, "--beat", "--pool=solo", "--queues=sweep", host.format("scheduler")]
+        scheduler = [*celery, "beat", "--loglevel=INFO", "--pidfile="]
         web = [str(PYTHON), "-m", "gunicorn", "-c", "python:apps.config.gunicorn", "apps.config.wsgi"]
         for name, command, extra in (
             ("worker", worker, {"DATABASE_STATEMENT_TIMEOUT_S": "60"}),

@@ -176,6 +176,7 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"  # an invitation link is the proof
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 # allauth's own limiter only guards one-time codes a second time; ATTEMPT_LIMITS are exact and rule.
 ACCOUNT_RATE_LIMITS = {"login_failed": "5/15m/key", "login": "60/m/ip", "reauthenticate": "10/m/user"}
 # name: (tries, seconds). An account counts at one address, so that nobody can lock a person out from elsewhere.

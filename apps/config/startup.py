@@ -34,10 +34,11 @@ def refuse_unsafe_start() -> None:
     """Return quietly, or raise `ImproperlyConfigured` with the reason and the remedy."""
     database = settings.DATABASES["default"]
     if database["ENGINE"].endswith("sqlite3"):
-        _check_sqlite(str(database["NAME"]))
+        check_sqlite(str(database["NAME"]))
 
 
-def _check_sqlite(name: str) -> None:
+def check_sqlite(name: str) -> None:
+    """Raise unless the database file is on a local disk and in WAL mode."""
     kind = file_system_of(Path(name))
     if kind in NETWORK_FILE_SYSTEMS:
         raise ImproperlyConfigured(
