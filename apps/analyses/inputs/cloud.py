@@ -58,7 +58,7 @@ def stretches(demand: Sequence[dict[str, Any]], horizon_months: int) -> list[Str
     """The months up to the horizon, cut at the steps of the demand."""
     steps = sorted((Decimal(str(step["from_month"])), _likely(step["n_accelerators"])) for step in demand)
     steps = [step for step in steps if step[0] < horizon_months]
-    ends = [step[0] for step in steps[1:]] + [None]
+    ends = [step[0] for step in steps[1:]] + [None] * bool(steps)
     found = [Stretch(first, last, wanted) for (first, wanted), last in zip(steps, ends, strict=True)]
     if not steps or steps[0][0] > 0:
         found.insert(0, Stretch(Decimal(0), steps[0][0] if steps else None, None))
@@ -98,7 +98,7 @@ def rental_lines(context: Context, item: QuotedLine, taken: set[str]) -> list[di
 def _rental(context: Context, item: QuotedLine) -> Rental:
     configuration, facts = item.facts.configuration, item.facts
     quoted = quantity(context, item)
-    quoted_likely = item.quote_line.quantity * (Decimal(1) if item.own else facts.phase.quantity_scale)
+    quoted_likely = item.quote_line.quantity * item.scale
     share_caption = Caption(label=f"Committed share, {configuration.name}", unit="of quoted", topic="demand")
     share = configured(context, facts, "committed_fraction", share_caption)
     own = facts.phase.n_accelerators or configuration.n_accelerators
