@@ -29,6 +29,8 @@ HARDWARE = (LineKind.COMPUTE, LineKind.FABRIC, LineKind.STORAGE)
 # kinds whose prices move together with what a GPU costs
 GPU_PRICED_ROWS = ("compute_nodes", "gpu_rental", "gpu_on_demand", "gpu_spot")
 PERIODS = {"hour": "hour", "month": "month", "year": "year"}
+# kinds of which a phase may take a share; installing, onboarding and sites are paid whole
+SCALED_KINDS = (*HARDWARE, LineKind.CLOUD, LineKind.SOFTWARE, LineKind.SUPPORT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,13 @@ class QuotedLine:
     @property
     def given(self) -> bool:
         return self.quote_line.unit_price_likely is not None
+
+    @property
+    def scale(self) -> Decimal:
+        """The share of the quoted quantity that the phase takes."""
+        if self.own or self.quote_line.kind not in SCALED_KINDS or self.quote_line.percent_of:
+            return Decimal(1)
+        return self.facts.phase.quantity_scale
 
     def input_keys(self, field: str) -> list[str]:
         if self.own:
@@ -128,8 +137,7 @@ def quantity(context: Context, item: QuotedLine) -> Factor:
     caption = Caption(label=f"{_label(item)}, quantity", unit=item.quote_line.unit or "-", topic="demand")
     value = Range(likely=item.quote_line.quantity)
     key = context.book.add(item.input_keys("quantity"), value, caption, _source(item))
-    scale = Decimal(1) if item.own else item.facts.phase.quantity_scale
-    return key if scale == 1 else {"product": [key, const(scale, "share of the quoted quantity")]}
+    return key if item.scale == 1 else {"product": [key, const(item.scale, "share of the quoted quantity")]}
 
 
 def unit_price(context: Context, item: QuotedLine) -> list[Factor]:
