@@ -44,7 +44,7 @@ def _tco() -> Engine:
 
     return Engine(
         check=tco.check_document,
-        compute=lambda document, progress: tco.compute(document, progress=progress),
+        compute=lambda document, progress: tco.total_cost_of_ownership(document, progress=progress),
         total=lambda document: int(document["draws"]),
     )
 
