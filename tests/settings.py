@@ -52,3 +52,4 @@ if STACK == "embedded":
     # A file, not memory: worker processes and the live server open it too.
     DATABASES["default"]["TEST"] = {"NAME": str(TEST_DIR / "test.sqlite3")}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
+STATIC_ROOT = None  # finders serve the files; whitenoise would warn that nothing is collected

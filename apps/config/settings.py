@@ -178,7 +178,7 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 # allauth's own limiter only guards one-time codes a second time; ATTEMPT_LIMITS are exact and rule.
-ACCOUNT_RATE_LIMITS = {"login_failed": "5/15m/key", "login": "60/m/ip", "reauthenticate": "10/m/user"}
+ACCOUNT_RATE_LIMITS = {"login_failed": "5/15m/key", "login": "", "reauthenticate": "10/m/user"}
 # name: (tries, seconds). An account counts at one address, so that nobody can lock a person out from elsewhere.
 ATTEMPT_LIMITS = {
     "sign_in_account": (env_int("SIGN_IN_TRIES_PER_ACCOUNT", 5), 900),

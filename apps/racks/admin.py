@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from apps.racks.models import RackConfiguration
 
 
-class ClientRowAdmin(admin.ModelAdmin[Any]):
+class ClientRowAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Rows of all clients, to be looked at: a write here would go past permissions and the audit log."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
