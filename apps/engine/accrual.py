@@ -1,12 +1,14 @@
 """When a line is consumed: depreciation of what is capital, expense of the rest, and the balances between."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from apps.engine.document import Anchor, Line, Monthly, Once
 from apps.engine.factors import Value
-from apps.engine.timing import Clock, Matrix
+from apps.engine.timing import Clock, Matrix, running_total
 
 
 @dataclass(kw_only=True)
@@ -34,8 +36,18 @@ def accrual_profile(line: Line, clock: Clock) -> Matrix:
     is disposed of at the horizon loses its last book value there. An expense is consumed in the window it is paid for,
     over its life where it has one, or at once.
     """
-    if line.treatment == "capital":
-        return _depreciation(line, clock)
+    key = _consumption(line)
+    if key not in clock.accruals:
+        clock.accruals[key] = _depreciation(line, clock) if line.treatment == "capital" else _expense(line, clock)
+    return clock.accruals[key]
+
+
+def _consumption(line: Line) -> tuple[Any, ...]:
+    """Return what decides how a line is consumed; lines that agree in it share a profile."""
+    return line.timing, line.treatment, line.life_months, line.in_service, line.disposed_at_horizon
+
+
+def _expense(line: Line, clock: Clock) -> Matrix:
     if isinstance(line.timing, Monthly):
         return clock.escalated(line.timing)
     start = clock.date(start_of_service(line))
@@ -65,26 +77,35 @@ def _depreciation(line: Line, clock: Clock) -> Matrix:
     return charge
 
 
-def line_balances(line: Line, amount: Value, cash: Matrix, clock: Clock) -> tuple[Matrix, Balances]:
-    """Return what a line accrues by month, and its balances: cumulative cash less cumulative accrual.
+def balances(lines: Iterable[Line], amounts: Mapping[str, Value], clock: Clock) -> Balances:
+    """Return the balances of lines: cumulative cash less cumulative accrual, by what it stands for.
 
-    `cash` is everything the line pays by month, settlements included.
+    A line paid before it is consumed is prepaid, one consumed before it is paid is payable; a line with a negative amount
+    the other way round. Capital is on the books from its start of service.
     """
-    accrued = accrual_profile(line, clock) * amount
-    consumed = np.cumsum(accrued, axis=0)
-    paid = np.cumsum(cash, axis=0)
-    if line.treatment == "capital":
-        recognised = recognised_profile(line, clock) * amount
-        book, ahead = recognised - consumed, paid - recognised
-    else:
-        book, ahead = np.zeros_like(consumed), paid - consumed
-    scale = float(np.max(np.abs(amount)) if np.size(amount) else 0.0) + 1.0
-    book[np.abs(book) < 1e-9 * scale] = 0.0  # rounding, not money
-    ahead[np.abs(ahead) < 1e-9 * scale] = 0.0
-    # a discount or a refund is a negative line: its sides are turned round
-    direction = np.where(np.asarray(amount) < 0, -1.0, 1.0)
-    return accrued, Balances(
-        net_book_value=book,
-        prepaid=np.maximum(ahead * direction, 0.0) * direction,
-        payable=np.maximum(-ahead * direction, 0.0) * direction,
-    )
+    zero = np.zeros((clock.horizon + 1, 1))
+    result = Balances(net_book_value=zero, prepaid=zero, payable=zero)
+    sums: dict[tuple[Any, ...], Value] = {}
+    examples: dict[tuple[Any, ...], Line] = {}
+    for line in lines:
+        key = (*_consumption(line), bool(np.all(np.asarray(amounts[line.key]) < 0)))
+        sums[key] = sums.get(key, 0.0) + amounts[line.key]
+        examples.setdefault(key, line)
+    for key, amount in sums.items():
+        line, negative = examples[key], key[-1]
+        consumed = running_total(accrual_profile(line, clock))
+        ahead, paid = -consumed, clock.cumulative(line.timing)
+        if line.treatment == "capital":
+            recognised = recognised_profile(line, clock)
+            result.net_book_value = result.net_book_value + _money(recognised - consumed) * amount
+            ahead = -recognised
+        ahead = _money(paid + ahead)
+        before, after = np.maximum(ahead, 0.0) * amount, np.maximum(-ahead, 0.0) * amount
+        result.prepaid = result.prepaid + (-after if negative else before)
+        result.payable = result.payable + (-before if negative else after)
+    return result
+
+
+def _money(shares: Matrix) -> Matrix:
+    """Return shares of an amount without what rounding leaves."""
+    return np.where(np.abs(shares) < 1e-12 * len(shares), 0.0, shares)

@@ -35,10 +35,14 @@ def break_even_months(first: Floats, second: Floats) -> Floats:
         Months from signature. Being below from the start is no break-even: nothing was ever to be made good.
     """
     difference = first - second
-    was_above = np.logical_or.accumulate(difference > HALF_A_CENT, axis=0)
-    fell = was_above & (difference < -HALF_A_CENT)
-    month = fell.argmax(axis=0)
-    return np.where(fell.any(axis=0), month.astype(np.float64), np.nan)
+    month = np.full(difference.shape[1], np.nan)
+    was_above = np.zeros(difference.shape[1], dtype=bool)
+    for i, gap in enumerate(difference):
+        fell = was_above & (gap < -HALF_A_CENT)
+        if fell.any():
+            month[fell & np.isnan(month)] = i
+        was_above |= gap > HALF_A_CENT
+    return month
 
 
 def no_break_even_reason(first: Floats, second: Floats) -> str | None:
@@ -60,7 +64,7 @@ def rate_of_return(first: Figures, second: Figures, discount_rate: float) -> dic
     try:
         result["value"] = effective_annual_rate(irr(flows))
     except (NoAnswerError, OverflowError) as error:
-        result["reason"] = str(error).replace("No unique internal", "No unique internal")
+        result["reason"] = str(error)
     try:
         rate = float(monthly_rate(discount_rate))
         result["mirr"] = effective_annual_rate(mirr(cashflows=flows, finance_rate=rate, reinvest_rate=rate))

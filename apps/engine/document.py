@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 from apps.engine.checks import number, one_of
@@ -16,6 +17,15 @@ T = TypeVar("T")
 DISTRIBUTIONS = ("triangular", "pert", "lognormal", "fixed")
 EVENTS = ("signature", "month", "delivery", "ready", "end", "horizon")
 GROUPS = ("capital", "operating", "cloud", "residual")
+
+
+def _hash_once(self: Any) -> int:
+    """Return the hash of a record that is a key of many look-ups; walking it each time costs more than the sums."""
+    known = self.__dict__.get("_hash")
+    if known is None:
+        known = hash(tuple(getattr(self, name) for name in self.__dataclass_fields__))
+        object.__setattr__(self, "_hash", known)
+    return int(known)
 
 
 @dataclass(frozen=True)
@@ -46,12 +56,16 @@ class Anchor:
     month: float = 0.0
     offset_months: Factor | None = None
 
+    __hash__ = _hash_once
+
 
 @dataclass(frozen=True)
 class Once:
     """Paid in shares at milestones."""
 
     milestones: tuple[tuple[Factor, Anchor], ...]
+
+    __hash__ = _hash_once
 
 
 @dataclass(frozen=True)
@@ -62,6 +76,8 @@ class Monthly:
     end: Anchor
     escalation: Factor | None
     upfront_share: Factor | None
+
+    __hash__ = _hash_once
 
 
 Timing = Once | Monthly
@@ -158,6 +174,28 @@ class Option:
     financing: Financing
     demand: tuple[tuple[float, Factor], ...]
     bridge: Bridge | None
+
+    @cached_property
+    def ordered_lines(self) -> tuple[Line, ...]:
+        """The lines so that each comes after those it is a percentage of."""
+        return tuple(_ordered(self, "lines"))
+
+    @cached_property
+    def bought_lines(self) -> tuple[Line, ...]:
+        """The lines the option itself pays: priced, and not bought and taken back by a lessor."""
+        return tuple(line for line in self.lines if not line.not_given and not self.leaves_to_lessor(line))
+
+    def leaves_to_lessor(self, line: Line) -> bool:
+        """Whether a lease takes the line out of the option: the lessor buys the machines and takes them back."""
+        return self.financing.kind == "lease" and line.group in ("capital", "residual")
+
+    @cached_property
+    def buckets(self) -> dict[tuple[Timing, str, bool], list[str]]:
+        """The keys of the lines it pays, by timing, group and whether they settle at the horizon."""
+        result: dict[tuple[Timing, str, bool], list[str]] = {}
+        for line in self.bought_lines:
+            result.setdefault((line.timing, line.group, line.settles), []).append(line.key)
+        return result
 
 
 @dataclass(frozen=True)
@@ -291,6 +329,11 @@ class _OptionReader:
 
     def __init__(self, reader: _Reader, phase_keys: list[str]) -> None:
         self.reader, self.phase_keys = reader, phase_keys
+        self.known: dict[Any, Any] = {}
+
+    def one(self, record: T) -> T:
+        """Return the first of equal records, so that look-ups find it by identity."""
+        return self.known.setdefault(record, record)
 
     def anchor(self, path: str, raw: Any) -> Anchor:
         event = one_of(f"{path}.event", _need(raw, path, "event"), EVENTS)
@@ -298,11 +341,13 @@ class _OptionReader:
         if event in ("delivery", "ready", "end") and phase not in self.phase_keys:
             raise InputError(f"{path}.phase", repr(phase), "the key of a phase of this option")
         month = number(f"{path}.month", _need(raw, path, "month")) if event == "month" else 0.0
-        return Anchor(
-            event,
-            phase if event in ("delivery", "ready", "end") else None,
-            month,
-            self.reader.optional(path, raw, "offset_months"),
+        return self.one(
+            Anchor(
+                event,
+                phase if event in ("delivery", "ready", "end") else None,
+                month,
+                self.reader.optional(path, raw, "offset_months"),
+            )
         )
 
     def phase(self, path: str, raw: Any) -> Phase:
@@ -352,12 +397,17 @@ class _OptionReader:
 
     def timing(self, path: str, raw: Any) -> Timing:
         if one_of(f"{path}.kind", _need(raw, path, "kind"), ("once", "monthly")) == "once":
-            return Once(_each(f"{path}.milestones", _need(raw, path, "milestones"), self.milestone))
-        return Monthly(
-            start=self.anchor(f"{path}.from", _need(raw, path, "from")),
-            end=self.anchor(f"{path}.to", _need(raw, path, "to")),
-            escalation=self.reader.optional(path, raw, "escalation"),
-            upfront_share=self.reader.optional(path, raw, "upfront_share"),
+            milestones = _each(f"{path}.milestones", _need(raw, path, "milestones"), self.milestone)
+            if not milestones:
+                raise InputError(f"{path}.milestones", "[]", "a list of one milestone or more")
+            return self.one(Once(milestones))
+        return self.one(
+            Monthly(
+                start=self.anchor(f"{path}.from", _need(raw, path, "from")),
+                end=self.anchor(f"{path}.to", _need(raw, path, "to")),
+                escalation=self.reader.optional(path, raw, "escalation"),
+                upfront_share=self.reader.optional(path, raw, "upfront_share"),
+            )
         )
 
     def milestone(self, path: str, raw: Any) -> tuple[Factor, Anchor]:
@@ -403,10 +453,10 @@ def _check_lines(path: str, option: Option) -> None:
         for other in line.percent_of:
             if other not in keys:
                 raise InputError(f"{at}.percent_of", repr(other), "the key of a line of this option")
-    ordered_lines(option, path)
+    _ordered(option, path)
 
 
-def ordered_lines(option: Option, path: str = "options") -> list[Line]:
+def _ordered(option: Option, path: str) -> list[Line]:
     """Return the lines so that each comes after those it is a percentage of."""
     waiting, ready, result = dict.fromkeys(line.key for line in option.lines), set[str](), list[Line]()
     lines = {line.key: line for line in option.lines}
@@ -424,8 +474,8 @@ def ordered_lines(option: Option, path: str = "options") -> list[Line]:
 def _check_phase_ends(path: str, option: Option) -> None:
     """Refuse phases whose ends wait for each other."""
     ends = {phase.key: phase.end for phase in option.phases}
-    for key in ends:
-        seen, at = [key], ends[key]
+    for key, end in ends.items():
+        seen, at = [key], end
         while at.event == "end" and at.phase is not None:
             if at.phase in seen:
                 raise InputError(f"{path}.phases.end", " -> ".join([*seen, at.phase]), "free of circles")

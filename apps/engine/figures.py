@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.engine.accrual import start_of_service
-from apps.engine.document import Anchor, Document, Once, Option
+from apps.engine.document import Anchor, Document, Line, Once, Option, Timing
 from apps.engine.factors import Value, evaluate
 from apps.engine.finance import annuity_factor
-from apps.engine.flows import Cash, is_paid_by_lessor, option_cash
+from apps.engine.flows import Cash, option_cash
 from apps.engine.tax import year_ends
-from apps.engine.timing import Clock, Matrix
+from apps.engine.timing import Clock, Matrix, running_total
 from apps.engine.units import MONTHS_PER_YEAR
 
 Floats = NDArray[np.float64]
@@ -91,14 +91,14 @@ def option_figures(document: Document, option: Option, values: Mapping[str, Valu
 
 def cumulative_paid(figures: Figures) -> Matrix:
     """Return what was paid up to each month, proceeds of disposal left out."""
-    total = np.cumsum(figures.cash.paid, axis=0)
+    total = running_total(figures.cash.paid)
     total[-1] += figures.cash.settled
     return total
 
 
 def cumulative_discounted(figures: Figures) -> Matrix:
     """Return the present value of everything paid up to each month, proceeds of disposal included."""
-    total = np.cumsum((figures.cash.paid + figures.cash.resale) * figures.discount, axis=0)
+    total = running_total((figures.cash.paid + figures.cash.resale) * figures.discount)
     total[-1] += figures.cash.settled * figures.discount[-1]
     return total
 
@@ -112,22 +112,33 @@ def resale_value(figures: Figures) -> Matrix:
     option, clock, amounts = figures.option, figures.clock, figures.cash.amounts
     lines = {line.key: line for line in option.lines}
     value: Matrix = np.zeros((clock.horizon + 1, 1))
-    for line in option.lines:
-        if line.group != "residual" or line.not_given or is_paid_by_lessor(option, line):
+    for line in option.bought_lines:
+        if line.group != "residual":
             continue
-        residual = -(clock.profile(line.timing) * amounts[line.key]).sum(axis=0)
-        bases = [lines[key] for key in line.percent_of if isinstance(lines[key].timing, Once)]
-        paid = [clock.profile(base.timing) * amounts[base.key] for base in bases]
-        cost = sum((part.sum(axis=0) for part in paid), np.zeros(1))
+        residual = -amounts[line.key] * clock.profile_total(line.timing)
+        bases = _machines([lines[key] for key in line.percent_of], amounts)
+        costs = [amount * clock.profile_total(timing) for (timing, _), amount in bases.items()]
+        cost = np.asarray(sum(costs, 0.0))
         if not bases or not np.all(cost):
             value = value + residual * clock.months / clock.horizon
             continue
-        kept = residual / cost
-        for base, part in zip(bases, paid, strict=True):
-            start = clock.date(start_of_service(base))
-            age = np.clip((clock.months - start) / np.maximum(clock.horizon - np.asarray(start), 1e-9), 0.0, 1.0)
-            value = value + np.cumsum(part, axis=0) - part.sum(axis=0) * (1.0 - kept) * age
+        lost = 1.0 - residual / cost
+        for ((timing, service), amount), part in zip(bases.items(), costs, strict=True):
+            start = np.asarray(clock.date(service))
+            age = (clock.months - start) / np.maximum(clock.horizon - start, 1e-9)
+            np.clip(age, 0.0, 1.0, out=age)
+            value = value + (clock.cumulative(timing) * amount - age * (part * lost))
     return value
+
+
+def _machines(lines: list[Line], amounts: Mapping[str, Value]) -> dict[tuple[Timing, Anchor], Value]:
+    """Return what lines that are bought once cost, by their timing and start of service."""
+    result: dict[tuple[Timing, Anchor], Value] = {}
+    for line in lines:
+        if isinstance(line.timing, Once):
+            key = (line.timing, start_of_service(line))
+            result[key] = result.get(key, 0.0) + amounts[line.key]
+    return result
 
 
 def phase_months(figures: Figures) -> dict[str, Value]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.engine.document import Anchor, Line, Option, Tax, Timing, ordered_lines
+from apps.engine.document import Anchor, Option, Tax
 from apps.engine.factors import Value, evaluate
 from apps.engine.financing import Schedule, lease_schedule, loan_schedule
 from apps.engine.tax import TaxFlows, tax_flows
@@ -47,7 +47,7 @@ class Cash:
 def line_amounts(option: Option, values: Values) -> dict[str, Value]:
     """Return the signed amount of every line: the product of its factors, times the lines it is a percentage of."""
     amounts: dict[str, Value] = {}
-    for line in ordered_lines(option):
+    for line in option.ordered_lines:
         if line.not_given:
             amounts[line.key] = 0.0
             continue
@@ -60,11 +60,6 @@ def line_amounts(option: Option, values: Values) -> dict[str, Value]:
     return amounts
 
 
-def is_paid_by_lessor(option: Option, line: Line) -> bool:
-    """Whether a lease takes the line out of the option: the lessor buys the machines and takes them back."""
-    return option.financing.kind == "lease" and line.group in ("capital", "residual")
-
-
 def option_cash(option: Option, values: Values, clock: Clock, tax: Tax | None = None) -> Cash:
     """Return the cash of an option.
 
@@ -72,12 +67,7 @@ def option_cash(option: Option, values: Values, clock: Clock, tax: Tax | None = 
     product a line and one spread a timing.
     """
     amounts = line_amounts(option, values)
-    buckets: dict[tuple[Timing, str, bool], Value] = {}
-    for line in option.lines:
-        if not line.not_given and not is_paid_by_lessor(option, line):
-            bucket = (line.timing, line.group, line.settles)
-            buckets[bucket] = buckets.get(bucket, 0.0) + amounts[line.key]
-    cash = _spread(buckets, clock)
+    cash = _spread(option, amounts, clock)
     cash.amounts = amounts
     principal: Value = sum((amounts[line.key] for line in option.lines if line.group == "capital"), 0.0)
     cash.schedules = financing_schedules(option, principal, clock)
@@ -92,7 +82,6 @@ def option_cash(option: Option, values: Values, clock: Clock, tax: Tax | None = 
     if tax is not None:
         cash.tax = tax_flows(
             option=option,
-            lines=tuple(line for line in option.lines if not is_paid_by_lessor(option, line)),
             amounts=amounts,
             schedules=cash.schedules,
             bridged=cash.bridged,
@@ -101,27 +90,29 @@ def option_cash(option: Option, values: Values, clock: Clock, tax: Tax | None = 
         )
         cash.paid = cash.paid + cash.tax.running
         cash.settled = cash.settled + cash.tax.on_disposal
+    if np.size(cash.settled) > cash.paid.shape[1]:
+        cash.paid = np.repeat(cash.paid, np.size(cash.settled), axis=1)
     return cash
 
 
-def _spread(buckets: Mapping[tuple[Timing, str, bool], Value], clock: Clock) -> Cash:
+def _spread(option: Option, amounts: Mapping[str, Value], clock: Clock) -> Cash:
     """Return the cash of the lines, spread over the months."""
     zero = np.zeros((clock.horizon + 1, 1))
     paid, resale = zero, zero
     settled: Value = 0.0
     totals: dict[str, Value] = {"capital": 0.0, "operating": 0.0}
-    for (timing, group, settles), amount in buckets.items():
-        profile = clock.profile(timing)
-        spread = profile * amount
+    for (timing, group, settles), keys in option.buckets.items():
+        amount: Value = sum((amounts[key] for key in keys), 0.0)
+        spread = clock.profile(timing) * amount
         if group == "residual":
-            resale = resale + spread
+            resale = _added(resale, spread)
             continue
+        kind = "capital" if group == "capital" else "operating"
+        totals[kind] = totals[kind] + amount * clock.profile_total(timing)
         if settles:
             settled = settled + spread[-1]
             spread[-1] = 0.0
         paid = _added(paid, spread)
-        kind = "capital" if group == "capital" else "operating"
-        totals[kind] = totals[kind] + amount * profile.sum(axis=0)
     return Cash(paid=paid, settled=settled, resale=resale, supply=_NO_SUPPLY, **totals)
 
 

@@ -15,9 +15,9 @@ from apps.engine.comparisons import (
     no_break_even_reason,
     rate_of_return,
 )
-from apps.engine.document import Document, Option
-from apps.engine.figures import HOURS, TOTALS, Figures
-from apps.engine.rows import Row, option_rows, row_result, total_balances
+from apps.engine.document import Anchor, Document, Option
+from apps.engine.figures import HOURS, TOTALS, Figures, by_period
+from apps.engine.rows import Row, option_balances, option_rows, row_results
 from apps.engine.simulation import (
     Samples,
     monthly_paths,
@@ -61,7 +61,7 @@ def option_results(document: Document, figures: Figures, samples: Samples) -> di
         "npv_by_period_usd": _npv_by_period(figures, rows),
         "by_category_usd": _grouped(rows, "category"),
         "by_group_usd": _grouped(rows, "group"),
-        "lines": [row_result(row, figures, _line_total(row, samples.lines.get(key))) for row in rows],
+        "lines": row_results(rows, figures, [_line_total(row, samples.lines.get(key)) for row in rows]),
         "monthly": _monthly(figures, rows, samples, flows, accrual),
         "accrual_by_year_usd": _by_year(accrual),
         "supply": {
@@ -123,7 +123,7 @@ def warnings(document: Document, figures: Figures) -> list[str]:
         if line.not_given
     ]
     for phase in option.phases:
-        ready = number_or_null(own_totals(figures)[f"{phase.key}:ready"] or 0.0)
+        ready = number_or_null(figures.clock.date(Anchor("ready", phase.key)))
         if ready is not None and ready >= horizon:
             result.append(f"{phase.label} is ready in month {ready:.1f}, not before the horizon of {horizon} months.")
     unmet = number_or_null(figures.cash.supply.unmet_gpu_hours) or 0.0
@@ -153,8 +153,6 @@ def _grouped(rows: list[Row], name: str) -> dict[str, float]:
 
 
 def _npv_by_period(figures: Figures, rows: list[Row]) -> list[float]:
-    from apps.engine.figures import by_period
-
     discount = figures.discount[:, 0]
     settled = sum((row.settled for row in rows), 0.0)
     flows = _sum(row.cash for row in rows)
@@ -185,9 +183,7 @@ def _monthly(figures: Figures, rows: list[Row], samples: Samples, flows: Floats,
         **{name: _band(paths[name][:, 0], drawn and drawn[name]) for name in ("cumulative_usd", "cumulative_net_usd")},
         "by_group_usd": {group: flow.tolist() for group, flow in sorted(groups.items())},
         "accrual_usd": accrual.tolist(),
-        "balances_usd": {
-            name: balance.tolist() for name, balance in total_balances(rows, figures.clock.horizon).items()
-        },
+        "balances_usd": {name: balance.tolist() for name, balance in option_balances(figures).items()},
     }
 
 
@@ -268,7 +264,7 @@ def _comparison(
 
 
 def _break_even(first: Floats, second: Floats, drawn: Floats | None) -> dict[str, Any]:
-    figures = summary(break_even_months(first, second), drawn)
+    figures = summary(break_even_months(first, second), drawn, whole=True)
     figures.pop("mean")
     share = None if drawn is None else float(np.mean(np.isfinite(drawn)))
     return {**figures, "share_of_draws": share, "reason": no_break_even_reason(first[:, 0], second[:, 0])}

@@ -1,20 +1,18 @@
 """The rows of an option at likely values: what each line pays by month, what it accrues, and the balances between."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from apps.engine.accrual import line_balances
+from apps.engine.accrual import accrual_profile, balances
 from apps.engine.document import Line
 from apps.engine.factors import Value
 from apps.engine.figures import Figures, by_period
 from apps.engine.financing import Schedule
-from apps.engine.flows import is_paid_by_lessor
 
 Floats = NDArray[np.float64]
-BALANCES = ("net_book_value", "prepaid", "payable", "loan", "lease_liability")
 
 
 @dataclass(kw_only=True)
@@ -34,7 +32,6 @@ class Row:
     cash: Floats
     settled: float = 0.0
     accrual: Floats
-    balances: dict[str, Floats] = field(default_factory=dict)
 
 
 def option_rows(figures: Figures) -> list[Row]:
@@ -69,7 +66,7 @@ def option_rows(figures: Figures) -> list[Row]:
 
 def _line_row(figures: Figures, line: Line) -> Row:
     clock, amount = figures.clock, _scalar(figures.cash.amounts[line.key])
-    absent = is_paid_by_lessor(figures.option, line)
+    absent = figures.option.leaves_to_lessor(line)
     zero = np.zeros(clock.horizon + 1)
     row = Row(
         key=line.key,
@@ -87,15 +84,9 @@ def _line_row(figures: Figures, line: Line) -> Row:
     )
     if line.not_given or absent:
         return row
-    cash = clock.profile(line.timing) * amount
-    accrual, balances = line_balances(line, amount, cash, clock)
-    row.cash, row.accrual = cash[:, 0], accrual[:, 0]
+    row.cash = clock.profile(line.timing)[:, 0] * amount
+    row.accrual = accrual_profile(line, clock)[:, 0] * amount
     row.settled = float(row.cash[-1]) if line.settles else 0.0
-    row.balances = {
-        "net_book_value": balances.net_book_value[:, 0],
-        "prepaid": balances.prepaid[:, 0],
-        "payable": balances.payable[:, 0],
-    }
     return row
 
 
@@ -118,10 +109,6 @@ def _schedule_rows(option_key: str, schedule: Schedule) -> list[Row]:
             amount=float(payments.max()),
             cash=payments,
             accrual=schedule.interest[:, 0] + schedule.depreciation[:, 0],
-            balances={
-                "loan" if name == "loan" else "lease_liability": schedule.owed[:, 0],
-                "net_book_value": schedule.right_of_use[:, 0],
-            },
         ),
         Row(
             key=f"{option_key}.{name}_settlement",
@@ -167,37 +154,56 @@ def _tax_row(option_key: str, row: str, label: str, cash: Floats, settled: float
     )
 
 
-def total_balances(rows: list[Row], horizon_months: int) -> dict[str, Floats]:
-    """Return the balances of an option by month; debts are positive numbers."""
-    result = {name: np.zeros(horizon_months + 1) for name in BALANCES}
-    for row in rows:
-        for name, balance in row.balances.items():
-            result[name] = result[name] + balance
+def option_balances(figures: Figures) -> dict[str, Floats]:
+    """Return the balances of an option by month; debts and payables are positive numbers.
+
+    Cumulative cash = cumulative accrual + net book value + prepaid − payable − loan − lease liability.
+    """
+    of_lines = balances(figures.option.bought_lines, figures.cash.amounts, figures.clock)
+    result = {
+        "net_book_value": of_lines.net_book_value[:, 0],
+        "prepaid": of_lines.prepaid[:, 0],
+        "payable": of_lines.payable[:, 0],
+        "loan": np.zeros(figures.clock.horizon + 1),
+        "lease_liability": np.zeros(figures.clock.horizon + 1),
+    }
+    for schedule in figures.cash.schedules:
+        debt = "loan" if schedule.kind == "loan" else "lease_liability"
+        result[debt] = result[debt] + schedule.owed[:, 0]
+        result["net_book_value"] = result["net_book_value"] + schedule.right_of_use[:, 0]
     return result
 
 
-def row_result(row: Row, figures: Figures, total: dict[str, Any]) -> dict[str, Any]:
-    """Return a row as it stands in the results; what is not given has no figures, and is not 0."""
-    flows = row.cash.copy()
-    flows[-1] -= row.settled
-    periods = by_period(flows[:, None], row.settled)[:, 0]
-    return {
-        "key": row.key,
-        "row": row.row,
-        "label": row.label,
-        "detail": row.detail,
-        "group": row.group,
-        "category": row.category,
-        "formula": row.formula,
-        "not_given": row.not_given,
-        "paid_by_lessor": row.paid_by_lessor,
-        "amount_usd": None if row.not_given else row.amount,
-        "total_usd": total,
-        "npv_usd": None if row.not_given else float(np.sum(row.cash * figures.discount[:, 0])),
-        "by_period_usd": periods.tolist(),
-        "cash_usd": row.cash.tolist(),
-        "accrual_usd": row.accrual.tolist(),
-    }
+def row_results(rows: list[Row], figures: Figures, totals: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows as they stand in the results; what is not given has no figures, and is not 0."""
+    if not rows:
+        return []
+    cash = np.stack([row.cash for row in rows], axis=1)
+    settled = np.array([row.settled for row in rows])
+    flows = cash.copy()
+    flows[-1] -= settled
+    periods = by_period(flows, settled).T.tolist()
+    npv = (cash * figures.discount[:, :1]).sum(axis=0).tolist()
+    return [
+        {
+            "key": row.key,
+            "row": row.row,
+            "label": row.label,
+            "detail": row.detail,
+            "group": row.group,
+            "category": row.category,
+            "formula": row.formula,
+            "not_given": row.not_given,
+            "paid_by_lessor": row.paid_by_lessor,
+            "amount_usd": None if row.not_given else row.amount,
+            "total_usd": totals[i],
+            "npv_usd": None if row.not_given else npv[i],
+            "by_period_usd": periods[i],
+            "cash_usd": row.cash.tolist(),
+            "accrual_usd": row.accrual.tolist(),
+        }
+        for i, row in enumerate(rows)
+    ]
 
 
 def _scalar(value: Value) -> float:

@@ -1,5 +1,6 @@
 """Every draw through the cost model, chunk by chunk; what is kept of it, and its summary."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +24,6 @@ from apps.engine.figures import (
     phase_months,
     resale_value,
 )
-from apps.engine.flows import is_paid_by_lessor
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -188,9 +188,8 @@ def monthly_paths(figures: Figures) -> dict[str, Floats]:
 def _keep_lines(samples: Samples, key: str, figures: Figures, place: tuple[int, int, int]) -> None:
     store = samples.lines.setdefault(key, {})
     cash, clock = figures.cash, figures.clock
-    for line in figures.option.lines:
-        if not line.not_given and not is_paid_by_lessor(figures.option, line):
-            _keep(store, line.key, np.atleast_1d(cash.amounts[line.key] * clock.profile_total(line.timing)), place)
+    for line in figures.option.bought_lines:
+        _keep(store, line.key, np.atleast_1d(cash.amounts[line.key] * clock.profile_total(line.timing)), place)
     if cash.bridged is not None:
         _keep(store, f"{key}.bridge", cash.bridged.sum(axis=0), place)
     for schedule in cash.schedules:
@@ -224,12 +223,15 @@ def number_or_null(value: Any) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def summary(likely: Value | None, samples: Floats | None) -> dict[str, float | None]:
-    """Return likely, P10, P50, P90 and mean; draws without a finite value are left out."""
+def summary(likely: Value | None, samples: Floats | None, *, whole: bool = False) -> dict[str, float | None]:
+    """Return likely, P10, P50, P90 and mean; draws without a finite value are left out.
+
+    Of `whole` values, such as months, the percentiles are the lower of the two neighbours and not between them.
+    """
     result: dict[str, float | None] = {"likely": None if likely is None else number_or_null(likely)}
     if samples is not None:
         samples = samples if np.isfinite(samples).all() else samples[np.isfinite(samples)]
     if samples is None or samples.size == 0:
         return result | {"p10": None, "p50": None, "p90": None, "mean": None}
-    p10, p50, p90 = (float(value) for value in quantiles(samples))
+    p10, p50, p90 = (math.floor(value) if whole else float(value) for value in quantiles(samples))
     return result | {"p10": p10, "p50": p50, "p90": p90, "mean": float(np.mean(samples))}

@@ -26,7 +26,6 @@ class TaxFlows:
 def tax_flows(
     *,
     option: Option,
-    lines: tuple[Line, ...],
     amounts: Mapping[str, Value],
     schedules: list[Schedule],
     bridged: Matrix | None,
@@ -42,7 +41,7 @@ def tax_flows(
     """
     running: Matrix = np.zeros((clock.horizon + 1, 1))
     disposal: Value = np.zeros(1)
-    for line in lines:
+    for line in option.bought_lines:
         amount = amounts[line.key]
         if line.group == "residual":
             disposal = disposal + (clock.profile(line.timing) * amount).sum(axis=0)

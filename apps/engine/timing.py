@@ -1,7 +1,7 @@
 """When money moves: anchors in months from signature, and the share of a line that falls on each month."""
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,17 @@ Matrix = NDArray[np.float64]
 A_MOMENT = 1e-9  # months; rounding noise must not push a date into the next month
 
 
+def running_total(flows: Matrix) -> Matrix:
+    """Return cumulative sums over the months; row by row, as numpy walks down columns slowly."""
+    if flows.shape[1] < 64:
+        return np.cumsum(flows, axis=0)
+    result = np.empty_like(flows)
+    result[0] = flows[0]
+    for month in range(1, len(flows)):
+        np.add(result[month - 1], flows[month], out=result[month])
+    return result
+
+
 class Clock:
     """Dates and monthly shares of one option for one set of values; each is worked out once."""
 
@@ -25,6 +36,9 @@ class Clock:
         self.months = np.arange(horizon_months + 1.0)[:, None]
         self._windows: dict[tuple[Anchor, Anchor], Matrix] = {}
         self._profiles: dict[Timing, Matrix] = {}
+        self._totals: dict[Timing, Value] = {}
+        self._cumulative: dict[Timing, Matrix] = {}
+        self.accruals: dict[Any, Matrix] = {}
         self._dates: dict[Anchor, Value] = {}
 
     def worth(self, factor: Factor | None, missing: float) -> Value:
@@ -97,7 +111,15 @@ class Clock:
 
     def profile_total(self, timing: Timing) -> Value:
         """Return the sum of a profile over the months up to the horizon, one a draw."""
-        return self.profile(timing).sum(axis=0)
+        if timing not in self._totals:
+            self._totals[timing] = self.profile(timing).sum(axis=0)
+        return self._totals[timing]
+
+    def cumulative(self, timing: Timing) -> Matrix:
+        """Return the cumulative sums of a profile."""
+        if timing not in self._cumulative:
+            self._cumulative[timing] = running_total(self.profile(timing))
+        return self._cumulative[timing]
 
     def _once(self, timing: Once) -> Matrix:
         parts = [self.on(self.date(at), self.worth(share, 0.0)) for share, at in timing.milestones]
