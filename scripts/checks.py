@@ -171,8 +171,8 @@ def _run_in_group(command: list[str], environment: dict[str, str]) -> tuple[int,
 def suite_stages(folder: Path, long: bool) -> list[Stage]:
     """The whole suite on the embedded stack; then all that stores or queues on PostgreSQL and a Redis server."""
     return [
-        Stage("tests embedded", lambda: _pytest(folder, "embedded", {}, _marks("", long))),
-        Stage("tests PostgreSQL and Redis", lambda: _team_tests(folder, long)),
+        Stage("tests-embedded", lambda: _pytest(folder, "embedded", {}, _marks("", long))),
+        Stage("tests-team", lambda: _team_tests(folder, long)),
     ]
 
 
