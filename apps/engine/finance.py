@@ -1,6 +1,7 @@
 """Formulas of finance: annuities, present values, rates of return, depreciation. Rates are fractions a period."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from apps.engine.checks import finite, fraction, not_negative, positive, rate
 from apps.engine.errors import InputError, NoAnswerError
-from apps.engine.units import DAYS_PER_YEAR, HOURS_PER_YEAR, MONTHS_PER_YEAR
+from apps.engine.units import DAYS_PER_YEAR, HOURS_PER_MONTH, HOURS_PER_YEAR, MONTHS_PER_YEAR
 
 Floats = NDArray[np.float64]
 
@@ -73,6 +74,11 @@ def excel_npv(*, rate_per_period: float, cashflows: ArrayLike) -> float:
 def monthly_rate(effective_annual_rate: ArrayLike) -> Floats:
     """Return the rate a month that compounds to an effective annual rate: (1 + a)^(1/12) - 1."""
     return (1 + rate("effective_annual_rate", effective_annual_rate)) ** (1 / MONTHS_PER_YEAR) - 1
+
+
+def nominal_monthly_rate(nominal_annual_rate: ArrayLike) -> Floats:
+    """Return the rate a month of a nominal annual rate that is charged by the month: a / 12."""
+    return rate("nominal_annual_rate", nominal_annual_rate) / MONTHS_PER_YEAR
 
 
 def effective_annual_rate(rate_per_month: float) -> float:
@@ -354,6 +360,34 @@ def option_to_wait(
     now = -investment + price_now + perpetuity(expected) / (1 + rate_per_year)
     up, down = (max(perpetuity(price) - investment, 0.0) for price in (price_up, price_down))
     return now, (prob_up * up + (1 - prob_up) * down) / (1 + rate_per_year)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommitmentSchedule:
+    """How a commitment of so much an hour is billed over its term."""
+
+    upfront_usd: float
+    usd_per_hour: float
+    usd_per_month: float
+    first_period_usd: float
+    effective_usd_per_hour: float
+
+
+def commitment_schedule(*, commit_usd_per_hour: float, hours: float, upfront_share: float) -> CommitmentSchedule:
+    """Return what a commitment bills upfront and later (cash), and what one hour of it costs as consumed (accrual).
+
+    The first period is the first hour: what is paid upfront, and the rest of that hour.
+    """
+    fraction("upfront_share", upfront_share)
+    whole = commit_usd_per_hour * float(positive("hours", hours))
+    later = commit_usd_per_hour * (1 - upfront_share)
+    return CommitmentSchedule(
+        upfront_usd=whole * upfront_share,
+        usd_per_hour=later,
+        usd_per_month=later * HOURS_PER_MONTH,
+        first_period_usd=whole * upfront_share + later,
+        effective_usd_per_hour=commit_usd_per_hour,
+    )
 
 
 def commitment_bill(
