@@ -143,39 +143,29 @@ def fx_rates(*, client: Client) -> QuerySet[FxRate]:
     return FxRate.objects.of_client(client).order_by("base", "quote", "-rate_date")
 
 
-def fx_rate(*, client: Client, base: str, quote: str, rate_date: date) -> Rate | None:
-    """The rate of exactly that day in either direction, None without one: no other day is guessed."""
-    return pick_rate(FxRate.objects.of_client(client).filter(rate_date=rate_date), base=base, quote=quote)
+def fx_rate(*, client: Client, base: str, quote: str, on: date) -> Rate | None:
+    """The newest rate dated on or before a day, in either direction; None without one: no rate is guessed."""
+    rows = FxRate.objects.of_client(client).filter(rate_date__lte=on)
+    return pick_rate(rows, base=base, quote=quote)
 
 
 def pick_rate(rates: Iterable[FxRate], *, base: str, quote: str) -> Rate | None:
-    """The rate among `rates` of one day that leads from `base` to `quote`; as typed before inverted."""
-    inverse = None
-    for row in rates:
-        if (row.base, row.quote) == (base, quote):
-            return Rate(
-                base=base,
-                quote=quote,
-                rate=row.rate,
-                low=row.low,
-                high=row.high,
-                rate_date=row.rate_date,
-                source=row.source,
-                inverted=False,
-            )
-        if (row.base, row.quote) == (quote, base):
-            inverse = row
-    if inverse is None:
+    """The newest of `rates` that leads from `base` to `quote`; of one day the one as typed before the inverse."""
+    pair = [row for row in rates if {row.base, row.quote} == {base, quote}]
+    found = max(pair, key=lambda row: (row.rate_date, row.base == base), default=None)
+    if found is None:
         return None
+    inverted = found.base != base
+    low, high = (found.high, found.low) if inverted else (found.low, found.high)
     return Rate(
         base=base,
         quote=quote,
-        rate=1 / inverse.rate,
-        low=1 / inverse.high if inverse.high else None,
-        high=1 / inverse.low if inverse.low else None,
-        rate_date=inverse.rate_date,
-        source=inverse.source,
-        inverted=True,
+        rate=1 / found.rate if inverted else found.rate,
+        low=1 / low if inverted and low else low,
+        high=1 / high if inverted and high else high,
+        rate_date=found.rate_date,
+        source=found.source,
+        inverted=inverted,
     )
 
 

@@ -20,10 +20,11 @@ def period(text: str) -> tuple[date, date] | None:
         first, n_months = _first_month(parts)
         if "day" in parts:
             return first.replace(day=parts["day"]), first.replace(day=parts["day"])
+        after = first.year * 12 + first.month - 1 + n_months
+        last = date(after // 12, after % 12 + 1, 1) - timedelta(days=1)
     except ValueError:  # month 13, day 32, year 0
         return None
-    after = first.year * 12 + first.month - 1 + n_months
-    return (first, date(after // 12, after % 12 + 1, 1) - timedelta(days=1)) if n_months > 0 else None
+    return (first, last) if first <= last else None
 
 
 def _first_month(parts: dict[str, int]) -> tuple[date, int]:
