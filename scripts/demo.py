@@ -101,8 +101,10 @@ class Demo:
 
     def run(self, *, check: bool) -> int:
         started = time.monotonic()
+        # Web and worker import for a second or two before they touch the database; the scheduler sweeps at once.
+        self._start_programs("worker", "web")
         self._manage("migrate, cache table, catalogue", [str(PYTHON), "-m", "scripts.prepare_database"])
-        self._start_programs()
+        self._start_programs("scheduler")
         self._manage("demo", [str(PYTHON), "manage.py", "load_demo"], seconds=LOAD_LIMIT_S)
         self._wait_for_web()
         self._note_address()
@@ -113,20 +115,18 @@ class Demo:
         self.supervisor.wait_while(lambda: True)
         return 0
 
-    def _start_programs(self) -> None:
+    def _start_programs(self, *names: str) -> None:
         celery = [str(PYTHON), "-m", "celery", "-A", "apps.config"]
         quiet = ["--loglevel=INFO", "--without-gossip", "--without-mingle"]
         host = f"--hostname={{}}-{os.getpid()}@localhost"
         worker = [*celery, "worker", *quiet, "--concurrency=2", host.format("worker")]
         scheduler = [*celery, "beat", "--loglevel=INFO", "--pidfile="]
         web = [str(PYTHON), "-m", "gunicorn", "-c", "python:apps.config.gunicorn", "apps.config.wsgi"]
-        for name, command, extra in (
-            ("worker", worker, {"DATABASE_STATEMENT_TIMEOUT_S": "60"}),
-            ("web", web, {}),
-            ("scheduler", scheduler, {"DATABASE_STATEMENT_TIMEOUT_S": "60"}),
-        ):
+        commands = {"worker": worker, "web": web, "scheduler": scheduler}
+        for name in names:
+            own = {} if name == "web" else {"DATABASE_STATEMENT_TIMEOUT_S": "60"}
             log = self.var_dir / "logs" / f"{name}.log"
-            self.supervisor.add(Program(name, command, {**self.environment, **extra}, log))
+            self.supervisor.add(Program(name, commands[name], {**self.environment, **own}, log))
 
     def _manage(self, what: str, command: list[str], seconds: float = START_LIMIT_S) -> None:
         """Run one command to its end while everything else is kept running."""

@@ -156,7 +156,8 @@ def _walk(visitor: Visitor, start: str) -> list[Page]:
     """Follow every link that stays inside the assessment and what hangs on it; each must answer 200."""
     inside = re.search(r"/assessments/[0-9a-f-]{36}/", start)
     root = inside.group(0) if inside else "/"
-    waiting, seen, pages = [start], {start}, []
+    waiting, seen = [start], {start}
+    pages: list[Page] = []
     while waiting and len(pages) < MOST_ADDRESSES:
         page = visitor.get(waiting.pop(0))
         if page.status != 200:

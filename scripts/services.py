@@ -14,6 +14,7 @@ import sysconfig
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PR_SET_PDEATHSIG = 1
@@ -56,7 +57,7 @@ def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 
     raise ServiceUnavailableError(f"nothing answered on port {port} within {seconds:.0f} s")
 
 
-def stop_process(process: subprocess.Popen[bytes], first: int = signal.SIGTERM, seconds: float = 10) -> None:
+def stop_process(process: subprocess.Popen[Any], first: int = signal.SIGTERM, seconds: float = 10) -> None:
     """End `process` politely, then by force; returns when it is gone."""
     if process.poll() is None:
         process.send_signal(first)
