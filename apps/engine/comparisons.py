@@ -58,7 +58,7 @@ def no_break_even_reason(first: Floats, second: Floats) -> str | None:
 
 def rate_of_return(first: Figures, second: Figures, discount_rate: float) -> dict[str, Any]:
     """Return the annual rate of return of paying for the first in place of the second, or why there is none."""
-    flows = _all_flows(second) - _all_flows(first)
+    flows = all_flows(second) - all_flows(first)
     flows = np.where(np.abs(flows) < HALF_A_CENT, 0.0, flows)
     result: dict[str, Any] = {"value": None, "mirr": None, "reason": None}
     try:
@@ -73,9 +73,9 @@ def rate_of_return(first: Figures, second: Figures, discount_rate: float) -> dic
     return result
 
 
-def _all_flows(figures: Figures) -> Floats:
-    flows = (figures.cash.paid + figures.cash.resale)[:, 0].copy()
-    flows[-1] += float(np.asarray(figures.cash.settled).reshape(-1)[0])
+def all_flows(figures: Figures) -> Floats:
+    flows = figures.cash.flows[:, 0].copy()
+    flows[-1] += _first(figures.cash.at_horizon)
     return flows
 
 
@@ -97,8 +97,7 @@ def crossover(first: Figures, second: Figures) -> dict[str, Any]:
         for line in first.option.lines
         if line.category == "power" and not line.not_given
     )
-    bridged = 0.0 if first.cash.bridged is None else float(first.cash.bridged.sum())
-    fixed = _first(first.totals["nominal_usd"]) - bridged - power
+    fixed = _first(first.totals["nominal_usd"]) - _first(first.cash.bridged_total) - power
     own_price = _first(second.totals["nominal_usd"]) / cloud_hours
 
     def share(prices: Floats) -> Floats:

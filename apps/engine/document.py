@@ -450,6 +450,8 @@ def _check_lines(path: str, option: Option) -> None:
             raise InputError(f"{at}.factors", "[]", "a list of one factor or more, or the line not_given")
         if line.treatment == "capital" and isinstance(line.timing, Monthly):
             raise InputError(f"{at}.treatment", "'capital'", "'expense', as the line is paid month by month")
+        if line.group == "residual" and isinstance(line.timing, Monthly):
+            raise InputError(f"{at}.timing.kind", "'monthly'", "'once', as a residual is received once")
         for other in line.percent_of:
             if other not in keys:
                 raise InputError(f"{at}.percent_of", repr(other), "the key of a line of this option")

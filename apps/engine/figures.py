@@ -43,10 +43,12 @@ class Figures:
 def discount_factors(document: Document, values: Mapping[str, Value]) -> Matrix:
     """Return (1 + r)^(-m/12) by month, shape (horizon + 1, draws or 1)."""
     rate = np.asarray(evaluate(document.discount_rate, values), dtype=np.float64)
+    month = (1.0 + rate) ** (-1.0 / MONTHS_PER_YEAR)
     factors = np.empty((document.horizon_months + 1, rate.size))
     factors[0] = 1.0
-    factors[1:] = (1.0 + rate) ** (-1.0 / MONTHS_PER_YEAR)
-    return np.multiply.accumulate(factors, axis=0)
+    for i in range(document.horizon_months):
+        np.multiply(factors[i], month, out=factors[i + 1])
+    return factors
 
 
 def period_names(horizon_months: int) -> list[str]:
@@ -70,21 +72,20 @@ def option_figures(document: Document, option: Option, values: Mapping[str, Valu
     """Return the figures of one option."""
     clock = Clock(option, values, document.horizon_months)
     cash = option_cash(option, values, clock, document.tax)
-    flows = cash.paid + cash.resale
-    settled = cash.settled + cash.resale[-1]
-    flows[-1] -= cash.resale[-1]
-    periods = by_period(flows, settled)
+    flows = cash.flows
+    periods = by_period(flows, cash.at_horizon)
     nominal = periods.sum(axis=0)
-    npv = (flows * discount).sum(axis=0) + settled * discount[-1]
+    npv = (flows * discount).sum(axis=0) + cash.at_horizon * discount[-1]
     rate = evaluate(document.discount_rate, values)
-    years = document.horizon_months / MONTHS_PER_YEAR
+    tax = 0.0 if cash.tax is None else cash.tax.running.sum(axis=0) + cash.tax.on_disposal
+    operating = nominal - cash.capital - cash.resale - cash.financing - tax
     totals = {
         "nominal_usd": nominal,
         "npv_usd": npv,
-        "eac_usd_per_year": npv / annuity_factor(rate, years),
+        "eac_usd_per_year": npv / annuity_factor(rate, document.horizon_months / MONTHS_PER_YEAR),
         "capital_usd": cash.capital,
-        "residual_usd": -cash.resale.sum(axis=0),
-        "monthly_operating_usd": cash.operating / document.horizon_months,
+        "residual_usd": 0.0 - cash.resale,
+        "monthly_operating_usd": operating / document.horizon_months,
     }
     return Figures(option=option, clock=clock, cash=cash, discount=discount, totals=totals, by_period=periods)
 
@@ -98,8 +99,8 @@ def cumulative_paid(figures: Figures) -> Matrix:
 
 def cumulative_discounted(figures: Figures) -> Matrix:
     """Return the present value of everything paid up to each month, proceeds of disposal included."""
-    total = running_total((figures.cash.paid + figures.cash.resale) * figures.discount)
-    total[-1] += figures.cash.settled * figures.discount[-1]
+    total = running_total(figures.cash.flows * figures.discount)
+    total[-1] += figures.cash.at_horizon * figures.discount[-1]
     return total
 
 

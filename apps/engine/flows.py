@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.engine.document import Anchor, Option, Tax
+from apps.engine.document import Anchor, Monthly, Once, Option, Tax
 from apps.engine.factors import Value, evaluate
 from apps.engine.financing import Schedule, lease_schedule, loan_schedule
 from apps.engine.tax import TaxFlows, tax_flows
-from apps.engine.timing import Clock, Matrix
+from apps.engine.timing import Clock, Matrix, Months
 from apps.engine.units import HOURS_PER_DAY, HOURS_PER_MONTH
 
 Values = Mapping[str, Value]
@@ -30,18 +30,44 @@ class Supply:
 
 @dataclass(kw_only=True)
 class Cash:
-    """What one option pays: `paid` and `resale` by month, `settled` at the horizon. Outflows are positive."""
+    """What one option pays. Outflows are positive; matrices have shape (horizon + 1, draws).
+
+    `paid` is everything by month but disposal, and but what is settled at the horizon. `resold` is disposal before the
+    horizon, None where there is none, and `resold_at_horizon` disposal there; both are negative.
+    """
 
     paid: Matrix
     settled: Value
-    resale: Matrix
+    resold: Matrix | None
+    resold_at_horizon: Value
     capital: Value
-    operating: Value
     schedules: list[Schedule] = field(default_factory=list)
     bridged: Matrix | None = None
+    bridged_total: Value = 0.0
     tax: TaxFlows | None = None
     amounts: dict[str, Value] = field(default_factory=dict)
     supply: Supply
+
+    @property
+    def flows(self) -> Matrix:
+        """Everything by month but what falls on the horizon as a settlement."""
+        return self.paid if self.resold is None else self.paid + self.resold
+
+    @property
+    def at_horizon(self) -> Value:
+        """Everything that is settled at the horizon."""
+        return self.settled + self.resold_at_horizon
+
+    @property
+    def resale(self) -> Value:
+        """All proceeds of disposal, as a negative number."""
+        early = 0.0 if self.resold is None else self.resold.sum(axis=0)
+        return self.resold_at_horizon + early
+
+    @property
+    def financing(self) -> Value:
+        """What loans and leases add: payments and settlements less what was drawn."""
+        return sum((part.cash.sum(axis=0) + part.settlement for part in self.schedules), 0.0)
 
 
 def line_amounts(option: Option, values: Values) -> dict[str, Value]:
@@ -72,13 +98,14 @@ def option_cash(option: Option, values: Values, clock: Clock, tax: Tax | None = 
     principal: Value = sum((amounts[line.key] for line in option.lines if line.group == "capital"), 0.0)
     cash.schedules = financing_schedules(option, principal, clock)
     for schedule in cash.schedules:
-        cash.paid = cash.paid + schedule.cash
+        cash.paid += schedule.cash
         cash.settled = cash.settled + schedule.settlement
     cash.supply = option_supply(option, clock)
     if option.bridge is not None and cash.supply.unmet_by_month is not None:
-        cash.bridged = cash.supply.unmet_by_month * evaluate(option.bridge.usd_per_gpu_hour, values)
-        cash.paid = cash.paid + cash.bridged
-        cash.operating = cash.operating + cash.bridged.sum(axis=0)
+        price = evaluate(option.bridge.usd_per_gpu_hour, values)
+        cash.bridged = cash.supply.unmet_by_month * price
+        cash.bridged_total = cash.supply.unmet_gpu_hours * price
+        cash.paid += cash.bridged
     if tax is not None:
         cash.tax = tax_flows(
             option=option,
@@ -88,40 +115,93 @@ def option_cash(option: Option, values: Values, clock: Clock, tax: Tax | None = 
             tax=tax,
             clock=clock,
         )
-        cash.paid = cash.paid + cash.tax.running
+        cash.paid += cash.tax.running
         cash.settled = cash.settled + cash.tax.on_disposal
-    if np.size(cash.settled) > cash.paid.shape[1]:
-        cash.paid = np.repeat(cash.paid, np.size(cash.settled), axis=1)
     return cash
 
 
 def _spread(option: Option, amounts: Mapping[str, Value], clock: Clock) -> Cash:
     """Return the cash of the lines, spread over the months."""
-    zero = np.zeros((clock.horizon + 1, 1))
-    paid, resale = zero, zero
-    settled: Value = 0.0
-    totals: dict[str, Value] = {"capital": 0.0, "operating": 0.0}
+    book = _Book(clock)
+    windows: dict[tuple[Anchor, Anchor], list[tuple[Monthly, Value]]] = {}
     for (timing, group, settles), keys in option.buckets.items():
         amount: Value = sum((amounts[key] for key in keys), 0.0)
-        spread = clock.profile(timing) * amount
+        if isinstance(timing, Monthly):
+            windows.setdefault((timing.start, timing.end), []).append((timing, amount))
+        else:
+            book.pay_once(timing, amount, group=group, settles=settles)
+    for window, parts in windows.items():
+        book.pay_monthly(window, parts)
+    return Cash(
+        paid=book.paid[:-1],
+        settled=book.settled,
+        resold=None if book.resold is None else book.resold[:-1],
+        resold_at_horizon=book.resold_at_horizon,
+        capital=book.capital,
+        supply=_NO_SUPPLY,
+    )
+
+
+class _Book:
+    """Adds payments up by month. One row more than there are months takes what falls after the horizon."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.draws = np.arange(clock.n_draws)
+        self.paid = self._empty()
+        self.resold: Matrix | None = None
+        self.settled: Value = 0.0
+        self.resold_at_horizon: Value = 0.0
+        self.capital: Value = 0.0
+
+    def _empty(self) -> Matrix:
+        return np.zeros((self.clock.horizon + 2, self.clock.n_draws))
+
+    def pay_once(self, timing: Once, amount: Value, *, group: str, settles: bool) -> None:
+        """Enter the milestones of lines; what settles at the horizon is kept apart from the last month."""
+        for share, month in self.clock.payments(timing):
+            part = amount * share
+            if group == "capital":
+                self.capital = self.capital + part * (month <= np.array([self.clock.horizon]))
+            if settles:
+                at_horizon = month == np.array([self.clock.horizon])
+                self._settle(part * at_horizon, group)
+                part = part * ~at_horizon
+                if isinstance(month, int) and at_horizon[0]:
+                    continue
+            if group == "residual":
+                self.resold = self._empty() if self.resold is None else self.resold
+                self._enter(self.resold, month, part)
+            else:
+                self._enter(self.paid, month, part)
+
+    def _settle(self, part: Value, group: str) -> None:
         if group == "residual":
-            resale = _added(resale, spread)
-            continue
-        kind = "capital" if group == "capital" else "operating"
-        totals[kind] = totals[kind] + amount * clock.profile_total(timing)
-        if settles:
-            settled = settled + spread[-1]
-            spread[-1] = 0.0
-        paid = _added(paid, spread)
-    return Cash(paid=paid, settled=settled, resale=resale, supply=_NO_SUPPLY, **totals)
+            self.resold_at_horizon = self.resold_at_horizon + part
+        else:
+            self.settled = self.settled + part
 
+    def _enter(self, matrix: Matrix, month: Months, part: Value) -> None:
+        if isinstance(month, int):
+            matrix[month] += part
+        else:
+            matrix[month, self.draws] += part
 
-def _added(total: Matrix, part: Matrix) -> Matrix:
-    """Return the sum, in place of the first where its shape allows it."""
-    if total.shape[1] >= part.shape[1] and total.shape[1] > 1:
-        total += part
-        return total
-    return total + part
+    def pay_monthly(self, window: tuple[Anchor, Anchor], parts: list[tuple[Monthly, Value]]) -> None:
+        """Enter lines of one window: its shares times their amounts at the prices of each year."""
+        shares, rows = self.clock.window(*window), self.clock.year_rows()
+        levels: list[Value] = [0.0] * len(rows)
+        for timing, amount in parts:
+            upfront = self.clock.worth(timing.upfront_share, 0.0)
+            if timing.upfront_share is not None:
+                month = self.clock.month_paid(self.clock.date(timing.start))
+                self._enter(self.paid, month, amount * upfront * self.clock.window_total(timing))
+            later = amount * (1.0 - upfront)
+            levels = [
+                level + later * price for level, price in zip(levels, self.clock.price_levels(timing), strict=True)
+            ]
+        for year, level in zip(rows, levels, strict=True):
+            self.paid[year] += shares[year] * level
 
 
 def financing_schedules(option: Option, principal: Value, clock: Clock) -> list[Schedule]:
@@ -202,9 +282,10 @@ def _demand(option: Option, clock: Clock) -> tuple[Matrix | None, Matrix | None]
     ends = [step[0] for step in steps[1:]] + [float(clock.horizon)]
     wanted: Matrix = np.zeros((clock.horizon + 1, 1))
     for (start, n_accelerators), end in zip(steps, ends, strict=True):
-        wanted = wanted + clock.shares(start, end) * evaluate(n_accelerators, clock.values)
-    had: Matrix = np.zeros((clock.horizon + 1, 1))
+        wanted = wanted + clock.shares(start, end) * (evaluate(n_accelerators, clock.values) * HOURS_PER_MONTH)
+    missing = wanted
     for phase in option.phases:
-        shares = clock.window(Anchor("ready", phase.key), Anchor("end", phase.key))
-        had = had + shares * evaluate(phase.n_accelerators, clock.values)
-    return wanted * HOURS_PER_MONTH, np.maximum(wanted - had, 0.0) * HOURS_PER_MONTH
+        hours = evaluate(phase.n_accelerators, clock.values) * HOURS_PER_MONTH
+        had = clock.window(Anchor("ready", phase.key), Anchor("end", phase.key)) * hours
+        missing = np.subtract(missing, had, out=had) if had.shape[1] >= missing.shape[1] else missing - had
+    return wanted, np.maximum(missing, 0.0)

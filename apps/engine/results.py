@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from apps.engine.comparisons import (
     BREAK_EVENS,
+    all_flows,
     break_even_months,
     crossover,
     discount_rate_of,
@@ -52,8 +53,7 @@ def option_results(document: Document, figures: Figures, samples: Samples) -> di
     periods = [float(value) for value in figures.by_period[:, 0]]
     reasons = unit_cost_reasons(option, likely)
     accrual = _sum(row.accrual for row in rows)
-    flows = figures.cash.paid[:, 0] + figures.cash.resale[:, 0]
-    flows[-1] += float(np.asarray(figures.cash.settled).reshape(-1)[0])
+    flows = all_flows(figures)
     return {
         **{name: summary(likely[name], drawn.get(name)) for name in TOTALS},
         "by_year_usd": [*periods[:-2], periods[-2] + periods[-1]],

@@ -28,7 +28,7 @@ from apps.engine.figures import (
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 
-CHUNK_DRAWS = 2048
+CHUNK_DRAWS = 4096
 """Draws computed at once: the months of one option then stay in the cache of a core."""
 DETAIL_DRAWS = 16384
 """Draws that also give bands by month, totals by line and break-even months; the first ones, a power of two."""
@@ -128,9 +128,7 @@ def own_totals(figures: Figures) -> dict[str, Value | None]:
 def unit_costs(figures: Figures) -> dict[str, Value | None]:
     """Return nominal cash without the bridging cloud, per hour and per PFLOP-day of the option's own capacity."""
     cash, supply = figures.cash, figures.cash.supply
-    cost = figures.totals["nominal_usd"]
-    if cash.bridged is not None:
-        cost = cost - cash.bridged.sum(axis=0)
+    cost = figures.totals["nominal_usd"] - cash.bridged_total
     result: dict[str, Value | None] = {"own_capacity_usd": cost}
     for name in UNIT_COSTS:
         result[f"usd_per_gpu_hour_{name}"] = _ratio(cost, getattr(supply, f"{name}_gpu_hours"))
@@ -191,7 +189,7 @@ def _keep_lines(samples: Samples, key: str, figures: Figures, place: tuple[int, 
     for line in figures.option.bought_lines:
         _keep(store, line.key, np.atleast_1d(cash.amounts[line.key] * clock.profile_total(line.timing)), place)
     if cash.bridged is not None:
-        _keep(store, f"{key}.bridge", cash.bridged.sum(axis=0), place)
+        _keep(store, f"{key}.bridge", cash.bridged_total, place)
     for schedule in cash.schedules:
         _keep(store, f"{key}.{schedule.kind}_payments", schedule.payments.sum(axis=0), place)
         _keep(store, f"{key}.{schedule.kind}_settlement", schedule.settlement, place)

@@ -13,6 +13,9 @@ from apps.engine.units import MONTHS_PER_WEEK, MONTHS_PER_YEAR
 Matrix = NDArray[np.float64]
 """Months by draws, shape (horizon + 1, draws), or (horizon + 1, 1) where no draw differs."""
 
+Months = int | NDArray[np.intp]
+"""One month, or one a draw."""
+
 A_MOMENT = 1e-9  # months; rounding noise must not push a date into the next month
 
 
@@ -33,10 +36,13 @@ class Clock:
     def __init__(self, option: Option, values: Mapping[str, Value], horizon_months: int) -> None:
         self.values, self.horizon = values, horizon_months
         self.phases = {phase.key: phase for phase in option.phases}
+        self.n_draws = next((value.size for value in values.values() if isinstance(value, np.ndarray)), 1)
         self.months = np.arange(horizon_months + 1.0)[:, None]
         self._windows: dict[tuple[Anchor, Anchor], Matrix] = {}
         self._profiles: dict[Timing, Matrix] = {}
         self._totals: dict[Timing, Value] = {}
+        self._payments: dict[Once, list[tuple[Value, Months]]] = {}
+        self._year_shares: dict[tuple[Anchor, Anchor], list[Value]] = {}
         self._cumulative: dict[Timing, Matrix] = {}
         self.accruals: dict[Any, Matrix] = {}
         self._dates: dict[Anchor, Value] = {}
@@ -109,10 +115,51 @@ class Clock:
             self._profiles[timing] = self._once(timing) if isinstance(timing, Once) else self._monthly(timing)
         return self._profiles[timing]
 
+    def payments(self, timing: Once) -> list[tuple[Value, Months]]:
+        """Return the shares of a line that is paid once, and the months they are paid in."""
+        if timing not in self._payments:
+            self._payments[timing] = [
+                (self.worth(share, 0.0), self.month_paid(self.date(at))) for share, at in timing.milestones
+            ]
+        return self._payments[timing]
+
+    def month_paid(self, date: Value) -> Months:
+        """Return the month at whose end a date is paid, one number where all draws agree."""
+        month = self.landing(date)
+        return int(month[0]) if month.size == 1 else month
+
+    def year_rows(self) -> list[slice]:
+        """Return the months of each year from signature, month 0 left out."""
+        starts = range(1, self.horizon + 1, MONTHS_PER_YEAR)
+        return [slice(start, min(start + MONTHS_PER_YEAR, self.horizon + 1)) for start in starts]
+
+    def year_shares(self, start: Anchor, end: Anchor) -> list[Value]:
+        """Return the months of a window that lie in each year."""
+        key = (start, end)
+        if key not in self._year_shares:
+            window = self.window(start, end)
+            self._year_shares[key] = [window[rows].sum(axis=0) for rows in self.year_rows()]
+        return self._year_shares[key]
+
+    def price_levels(self, timing: Monthly) -> list[Value]:
+        """Return what has become of a price of one dollar in each year."""
+        rate = self.worth(timing.escalation, 0.0)
+        return [(1.0 + rate) ** year for year in range(len(self.year_rows()))]
+
+    def window_total(self, timing: Monthly) -> Value:
+        """Return the sum over a window for an amount of one dollar a whole month."""
+        years = zip(self.year_shares(timing.start, timing.end), self.price_levels(timing), strict=True)
+        return sum((share * level for share, level in years), np.zeros(1))
+
     def profile_total(self, timing: Timing) -> Value:
-        """Return the sum of a profile over the months up to the horizon, one a draw."""
+        """Return what a line pays up to the horizon for an amount of one dollar, shape (draws,) or (1,)."""
         if timing not in self._totals:
-            self._totals[timing] = self.profile(timing).sum(axis=0)
+            if isinstance(timing, Monthly):
+                total = self.window_total(timing)
+            else:
+                parts = (share * (month <= np.array([self.horizon])) for share, month in self.payments(timing))
+                total = sum(parts, np.zeros(1))
+            self._totals[timing] = total
         return self._totals[timing]
 
     def cumulative(self, timing: Timing) -> Matrix:
