@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.audit import record
 from apps.accounts.models import Client, User
 from apps.accounts.permissions import Actor, require
+from apps.accounts.services import delete_client
 from apps.assessments.models import Assessment, EvidenceAnswer, Option, OptionPhase, OptionStaff
 from apps.engine.errors import InputError
 from apps.racks.models import RackConfiguration
@@ -276,3 +277,12 @@ def _not_negative(name: str, value: Any) -> None:
 
 def _record(by: Actor, row: Assessment | Option, action: str, subject: str, **details: Any) -> None:
     record(actor=by, client=row.client, action=action, subject=subject, subject_id=row.pk, details=details)
+
+
+# Demo ----------------------------------------------------------------------------------------------------------------
+def remove_demo(*, by: Actor, client: Client) -> None:
+    """Delete a fictional client with everything it holds. Raises `InputError` for a client that is real."""
+    require(by, client, "delete")
+    if not client.fictional:
+        raise InputError("client", client.name, _("a fictional demo client; a real one is deleted in its settings"))
+    delete_client(actor=by, client=client, typed_name=client.name)
