@@ -87,6 +87,15 @@ def test_a_next_address_on_another_host_is_not_followed() -> None:
     assert response["Location"].startswith("/")
 
 
+@pytest.mark.django_db
+def test_staff_sign_in_where_everybody_does() -> None:
+    response = Browser().get("/admin/", follow=True)
+    assert response.request["PATH_INFO"] == LOGIN
+    user = make_user(is_staff=True, is_superuser=True)
+    stock_form = Browser().post("/admin/login/", {"username": user.email, "password": PASSWORD})
+    assert stock_form["Location"].startswith(LOGIN)
+
+
 # limits ---------------------------------------------------------------------------------------------------------------
 @pytest.mark.django_db
 def test_the_sixth_wrong_password_is_refused_and_so_is_the_right_one_then() -> None:
