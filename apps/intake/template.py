@@ -223,9 +223,7 @@ def _listed(key: str, kind: str) -> list[str]:
 
 def _instructions() -> list[str]:
     return [
-        _(
-            "1. Fill in the sheets Quote and Lines. Terms, Fabric and Claims make the offer comparable; fill what applies."
-        ),
+        _("1. Fill in the sheets Quote and Lines. Terms, Fabric and Claims make offers comparable; fill what applies."),
         _("2. Every row of Lines is one priced line. Do not add total rows: totals are computed and compared."),
         _("3. Leave a cell empty when a value is not given. Empty never means 0; write 0 only for free of charge."),
         _("4. Write numbers as numbers, dates as dates. Prices are without tax, for one unit, before discount."),

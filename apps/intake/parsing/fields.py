@@ -29,24 +29,32 @@ LINE_FIELDS: dict[str, Field] = {
     "part_number": Field(
         "text",
         "Part number",
-        "part no|part nr|p n|pn|sku|mpn|product code|part|article number|article no|artikelnummer|artikelnr|artikel nr"
+        "part no|part nr|art no|art nr|p n|pn|sku|mpn|product code|part|article number|article no"
+        "|artikelnummer|artikelnr|artikel nr"
         "|référence article|code article|item code|product number|teilenummer",
         "référence|code|id|bestellnummer",
     ),
     "quantity": Field("number", "Quantity", "qty|count|menge|anzahl|stück|stk|qté|quantité|nombre|units ordered|q ty"),
-    "unit": Field("text", "Unit", "uom|unit of measure|einheit|me|unité|u m|per"),
+    "unit": Field("text", "Unit", "uom|unit of measure|einheit|me|unité|u m"),
     "unit_price_low": Field(
-        "money", "Price, low", "price low|low price|low|min price|price min|preis min|preis niedrig|prix min|prix bas"
+        "money",
+        "Price, low",
+        "price low|low price|low|price from|from|lowest price|min price|price min|preis min|preis niedrig"
+        "|prix min|prix bas",
     ),
     "unit_price_likely": Field(
         "money",
         "Price, likely",
-        "unit price|price|price likely|likely price|likely|price each|unit cost|net price|net unit price|einzelpreis"
+        "unit price|price|offer price|offered price|quoted price|expected price|price likely|likely price"
+        "|likely|price each|unit cost|net price|net unit price|einzelpreis"
         "|preis|stückpreis|ep|preis pro einheit|prix unitaire|prix|pu|pu ht|prix unitaire ht|unit price net|each",
         "list price|rate|cost|listenpreis|prix catalogue|tarif|value",
     ),
     "unit_price_high": Field(
-        "money", "Price, high", "price high|high price|high|max price|price max|preis max|preis hoch|prix max|prix haut"
+        "money",
+        "Price, high",
+        "price high|high price|high|price to|highest price|up to|max price|price max|preis max|preis hoch"
+        "|prix max|prix haut",
     ),
     "line_total": Field(
         "money",
@@ -56,10 +64,13 @@ LINE_FIELDS: dict[str, Field] = {
     ),
     "currency": Field("currency", "Currency", "cur|ccy|curr|währung|devise|monnaie|currency code"),
     "charge": Field(
-        "choice", "Charge", "charge type|recurring|billing type|abrechnungsart|one off recurring", "billing"
+        "choice", "Charge", "charge type|recurring|billing type|abrechnungsart|one off recurring", "billing|payment"
     ),
     "period": Field(
-        "choice", "Period", "billing period|interval|frequency|zeitraum|periode|période|abrechnungszeitraum|fréquence"
+        "choice",
+        "Period",
+        "billing period|interval|frequency|zeitraum|periode|période|abrechnungszeitraum|fréquence",
+        "per",
     ),
     "discount": Field(
         "percent", "Discount", "disc|rabatt|nachlass|remise|discount percent|disc percent|rabatt prozent"
@@ -79,10 +90,14 @@ LINE_FIELDS: dict[str, Field] = {
         "percent", "Escalation a year", "escalation|escalation per year|yearly increase|preissteigerung|indexation"
     ),
     "included": Field("flag", "Included", "included in price|inklusive|inclus|inkl"),
-    "comparison_key": Field("text", "Comparison row", "row|comparison row|vergleichszeile"),
+    "comparison_key": Field("text", "Comparison row", "row|comparison row|sheet row|vergleichszeile"),
     "capacity_tb": Field("number", "Capacity, TB", "capacity|kapazität|capacité", low="0", high="10000000"),
     "write_gbyte_per_s": Field(
-        "number", "Write rate, GB/s", "write gb per s|write rate|write speed|schreibrate", low="0", high="100000"
+        "number",
+        "Write rate, GB/s",
+        "write gb per s|write gb s|write rate|write speed|schreibrate",
+        low="0",
+        high="100000",
     ),
     "source_ref": Field(
         "text",

@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 from apps.intake.parsing import money
-from apps.intake.parsing.fields import LINE_FIELDS, REQUIRED, SECTIONS
+from apps.intake.parsing.fields import CHOICES, LINE_FIELDS, REQUIRED, SECTIONS
 from apps.intake.parsing.report import At, Report
-from apps.intake.parsing.table import Table, letter
+from apps.intake.parsing.table import Cell, Table, letter
 
 CERTAIN = 0.85
 _HEADER_ROWS = 40  # a header further down than this is not looked for
@@ -22,6 +22,9 @@ _THOUSANDS = re.compile(
     r"|in thousands?|'000|000s)",
     re.IGNORECASE,
 )
+
+
+_CHOICE_COLUMNS = ("kind", "charge", "period", "evidence_level", "percent_of")
 
 
 @dataclass(slots=True)
@@ -45,6 +48,12 @@ def normal(text: str) -> str:
     text = _HINT.sub(" ", text)
     text = re.sub(r"[_\-./:*'’]+", " ", text).replace("%", " percent ")
     return re.sub(r"\s+", " ", text).strip()
+
+
+_CHOICE_WORDS = {
+    name: frozenset(normal(word) for value, words in CHOICES[name].items() for word in [*words.split("|"), value])
+    for name in _CHOICE_COLUMNS
+}
 
 
 @cache
@@ -160,8 +169,16 @@ def _meaning(
         name = given[heading]
         return (name if name in fields else None), 1.0
     name, score = match(heading, section)
+    if score < CERTAIN and section == "lines":
+        name, score = _by_values(table, row, column, name, score, report)
     if name is None or score >= CERTAIN or not _has_values(table, row, column):
         return name, score
+    if any(_sure(other, section) == name for other in table.rows[row].values() if other.text != heading):
+        report.warn(
+            At(table, row, column),
+            f"The column “{heading[:60]}” is not imported: another one is “{fields[name].label}”.",
+        )
+        return None, score
     options = [(name, fields[name].label)] + [(key, item.label) for key, item in fields.items() if key != name]
     answer = report.ask(
         f"map:{letter(column)}",
@@ -181,6 +198,29 @@ def _meaning(
         }
     )
     return (answer or None), score
+
+
+def _sure(cell: Cell, section: str) -> str | None:
+    name, score = match(cell.text, section, loosely=False) if cell.kind == "text" else (None, 0.0)
+    return name if score >= CERTAIN else None
+
+
+def _by_values(
+    table: Table, row: int, column: int, name: str | None, score: float, report: Report
+) -> tuple[str | None, float]:
+    """What the values of a column say: words of one list only, such as one-off and recurring, tell its meaning."""
+    words = {normal(table.cell(r, column).text) for r in table.rows if r > row and table.cell(r, column).text}
+    if not words or len(words) > 30:
+        return name, score
+    fitting = [choice for choice in _CHOICE_COLUMNS if words <= _CHOICE_WORDS[choice]]
+    if name in fitting:
+        return name, 0.9
+    if len(fitting) == 1 and name is None and len(words) >= 2:
+        heading = table.cell(row, column).text[:60]
+        label = LINE_FIELDS[fitting[0]].label
+        report.info(At(table, row, column), f"The column “{heading}” is read as “{label}”, as its values say.")
+        return fitting[0], 0.9
+    return name, score
 
 
 def _choose_column(
