@@ -55,7 +55,7 @@ def _deliver(message: OutboxMessage) -> bool:
     except Exception as error:  # whatever a mail server says, the next message must go out
         wait = timedelta(seconds=FIRST_RETRY_S * 2**message.attempts)
         mine.update(error=f"{type(error).__name__}: {error}"[:500], claimed_until=timezone.now() + wait)
-        log.warning("outbox.failed", message=str(message.pk), kind=message.kind, attempt=message.attempts + 1)
+        log.warning("outbox.failed", message=str(message.pk), kind=message.kind, error=type(error).__name__)
         return False
     mine.update(sent_at=timezone.now(), error="", claimed_until=None)
     log.info("outbox.sent", message=str(message.pk), kind=message.kind)

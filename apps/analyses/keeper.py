@@ -145,3 +145,21 @@ def resident_mb() -> float:
         return int(_STATM.read_text().split()[1]) * _PAGE_BYTES / 2**20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+MARGIN_MB: Final = 256  # stacks of threads and what libraries reserve without using it
+
+
+def prepare_pool_process() -> None:
+    """Tell the keeper that it may kill this process, and let an allocation far beyond the limit fail at once.
+
+    A limit of the kernel on all of a process's data catches the one huge array that the keeper is too slow to see; the
+    keeper, which looks at the memory really in use, catches growth.
+    """
+    Keeper.may_kill = True
+    if sys.platform == "linux":
+        wanted = (settings.RUN_CHILD_MEMORY_MB + MARGIN_MB) * 2**20
+        _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        )

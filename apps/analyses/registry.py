@@ -50,15 +50,15 @@ def _tco() -> Engine:
 
 
 def _tco_sweep() -> Engine:
-    from apps.engine import sweep
+    from apps.analyses import sweeps
 
     return Engine(
-        check=sweep.check_document,
-        compute=lambda document, progress: sweep.compute(document, progress=progress),
-        total=sweep.n_points,
-        n_chunks=sweep.n_chunks,
-        compute_chunk=lambda document, index, progress: sweep.compute_chunk(document, index, progress=progress),
-        merge=sweep.merge,
+        check=sweeps.check_document,
+        compute=sweeps.compute,
+        total=sweeps.n_points,
+        n_chunks=sweeps.n_chunks,
+        compute_chunk=sweeps.compute_chunk,
+        merge=sweeps.merge,
     )
 
 

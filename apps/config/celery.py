@@ -33,11 +33,11 @@ def _check_the_installation(**_: Any) -> None:
 
 
 def _prepare_child(**_: Any) -> None:
-    """Let a child of the pool end when the worker above it was killed."""
+    """Let a child of the pool end when the worker above it was killed, and keep it within its memory limit."""
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
-    from apps.analyses.keeper import Keeper
+    from apps.analyses.keeper import prepare_pool_process
 
-    Keeper.may_kill = True  # when a calculation hears nothing; the worker makes another child
+    prepare_pool_process()
 
 
 def _end_with_parent(parent: int) -> None:

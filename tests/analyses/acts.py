@@ -23,7 +23,7 @@ def make_client(name: str) -> str:
     """A client with an owner and one assessment; returns the id of the assessment."""
     organisation = Organisation.objects.create(name=name)
     client = Client.objects.create(organisation=organisation, name=name)
-    owner = User.objects.create(email=f"{name}@example.test".lower(), password=make_password(None))
+    owner = User.objects.create(email=f"owner-{client.pk}@example.test", password=make_password(None))
     Membership.objects.create(client=client, user=owner, role="owner")
     return str(Assessment.objects.create(client=client, name=f"Assessment of {name}").pk)
 

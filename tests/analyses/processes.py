@@ -115,7 +115,13 @@ class Agent(Process):
         )
         self._turn = threading.Lock()
 
-    def act(self, name: str, **values: Any) -> Any:
+    def stop(self) -> None:
+        super().stop()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def act(self, name: str, /, **values: Any) -> Any:
         """Return what the act returned; raises `AssertionError` with its traceback if it raised."""
         with self._turn:
             assert self.process.stdin is not None
@@ -199,7 +205,7 @@ class Installation:
         process.stop()
         self.processes.remove(process)
 
-    def act(self, name: str, **values: Any) -> Any:
+    def act(self, name: str, /, **values: Any) -> Any:
         return self.agent.act(name, **values)
 
     def wait_for_end(self, *run_ids: str, seconds: float = 30) -> list[dict[str, Any]]:
