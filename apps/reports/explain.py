@@ -277,9 +277,11 @@ def source_words(source: Mapping[str, Any], *, ranged: bool, group: str | None) 
     if source.get("date"):
         parts.append(_date_words(str(source["date"])))
     if source.get("status") in ("contested", "memory", "superseded"):
-        parts.append({"contested": _("contested"), "memory": _("from memory, not checked"), "superseded": _("superseded")}[
-            str(source["status"])
-        ])
+        parts.append(
+            {"contested": _("contested"), "memory": _("from memory, not checked"), "superseded": _("superseded")}[
+                str(source["status"])
+            ]
+        )
     parts.append(_("same draw for all options") if ranged and source.get("kind") in ("assumption", "fx") else "")
     parts.append("" if ranged else _("no range given"))
     parts.append(_("moves with the group %s") % group.replace("_", " ") if group and ranged else "")
@@ -316,7 +318,10 @@ def _total(run: CostRun, option: CostOption, figure: str) -> Explanation:
         figure,
         title=_("%(option)s · TCO, %(horizon)s months") % {"option": option.key, "horizon": run.horizon},
         distribution=option.total(NOMINAL),
-        parts=[Part(label, figures.fixed(value, 0), how if how.split(":")[1] in _TOTALS else "") for label, value, how in parts],
+        parts=[
+            Part(label, figures.fixed(value, 0), how if how.split(":")[1] in _TOTALS else "")
+            for label, value, how in parts
+        ],
         keys=keys[:MOST_INPUTS_CHANGED],
         notes=[_("The inputs below are those whose ranges move this total most.")] if keys else [],
     )
@@ -348,7 +353,9 @@ def _subtotal(groups: tuple[str, ...], words: str) -> Any:
             return None
         likely = sum(line["total_usd"]["likely"] for line in lines)
         known = {"capital": option.found["capital_usd"]}.get(groups[0])
-        keys = {key for line in lines for key in formulas.input_keys((option.given_line(line["key"]) or {}).get("factors"))}
+        keys = {
+            key for line in lines for key in formulas.input_keys((option.given_line(line["key"]) or {}).get("factors"))
+        }
         ranked = [key for key in _drivers_of(run, option) if key in keys]
         return _sum_explanation(
             run,

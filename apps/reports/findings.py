@@ -38,11 +38,11 @@ def default_rival(run: CostRun, option: CostOption) -> CostOption | None:
 
 
 def break_even(run: CostRun, option: CostOption, rival: CostOption, basis: str = NOMINAL) -> Mapping[str, Any] | None:
-    """The month from which the option stays cheaper, its residual value counted."""
+    """The first month in which less has been paid for the option than for the rival; no resale value counts."""
     pair = run.comparison(option.key, rival.key)
     if pair is None:
         return None
-    return pair["discounted_break_even_month"] if basis == NPV else pair["break_even_month_net"]
+    return pair["discounted_break_even_month"] if basis == NPV else pair["break_even_month"]
 
 
 def _named(option: CostOption) -> str:
@@ -117,8 +117,10 @@ def _pair_deck(run: CostRun, option: CostOption, rival: CostOption) -> SafeStrin
         b_total=figures.millions_m(nominal[1]),
     )
     turns = (nominal[0] < nominal[1]) != (npv[0] < npv[1])
-    words = _("At {rate} a year the order turns, {a} against {b}.") if turns else _(
-        "At {rate} a year the order stays, {a} against {b}."
+    words = (
+        _("At {rate} a year the order turns, {a} against {b}.")
+        if turns
+        else _("At {rate} a year the order stays, {a} against {b}.")
     )
     second = words.format(rate=run.rate_text, a=figures.millions(npv[0]), b=figures.millions_m(npv[1]))
     return format_html("{} {} {}", first, second, cheapest_sentence(run))
@@ -142,9 +144,11 @@ def decision_finding(run: CostRun, ranked: Sequence[CostOption], open_gates: int
     lead = ranked[0]
     heading = _("%s costs least over %d months.") % (lead.key, run.horizon)
     if open_gates:
-        gates = _("One gate keeps it from being signed.") if open_gates == 1 else _(
-            "%d gates keep it from being signed."
-        ) % open_gates
+        gates = (
+            _("One gate keeps it from being signed.")
+            if open_gates == 1
+            else _("%d gates keep it from being signed.") % open_gates
+        )
         heading = f"{heading} {gates}"
     return Finding(heading.rstrip(".") if not open_gates else heading, _decision_deck(run, lead, ranked))
 
@@ -162,13 +166,11 @@ def _decision_deck(run: CostRun, lead: CostOption, ranked: Sequence[CostOption])
     if len(ranked) > 1:
         second = ranked[1]
         gap = second.total(NOMINAL)["likely"] - lead.total(NOMINAL)["likely"]
-        parts.append(
-            format_html(
-                _("{b} follows with <b>{gap}</b> more."), b=second.key, gap=figures.millions_m(gap)
-            )
-        )
+        parts.append(format_html(_("{b} follows with <b>{gap}</b> more."), b=second.key, gap=figures.millions_m(gap)))
     parts.append(
-        format_html("{}", _("This is cost alone: training cycles and dates are not computed yet, so it is no advice to buy."))
+        format_html(
+            "{}", _("This is cost alone: training cycles and dates are not computed yet, so it is no advice to buy.")
+        )
     )
     return format_html("{} {} {}", parts[0], parts[1] if len(parts) > 2 else "", parts[-1])
 
@@ -185,7 +187,9 @@ def basis_conflict(run: CostRun) -> tuple[str, str] | None:
 
 def _conflict_words(run: CostRun, first: CostOption, second: CostOption) -> tuple[str, str]:
     bold = _("Nominal and NPV disagree on %(a)s and %(b)s.") % {"a": first.key, "b": second.key}
-    words = _("%(a)s costs less nominally (%(an)s against %(bn)s); at %(rate)s %(b)s costs less (%(bv)s against %(av)s).")
+    words = _(
+        "%(a)s costs less nominally (%(an)s against %(bn)s); at %(rate)s %(b)s costs less (%(bv)s against %(av)s)."
+    )
     reason = words % {
         "a": first.key,
         "b": second.key,
@@ -216,8 +220,12 @@ def comparison_finding(run: CostRun, reference: CostOption, other: CostOption | 
             else _("%(b)s’s purchase is %(saving)s dearer; %(amount)s less for %(row)s %(verb)s")
         )
         if not cheaper:
-            verb = _("more than wins it back") if share > 1 else _("wins nearly all back") if share > 0.7 else _(
-                "wins a part back"
+            verb = (
+                _("more than wins it back")
+                if share > 1
+                else _("wins nearly all back")
+                if share > 0.7
+                else _("wins a part back")
             )
         return Finding(
             words
@@ -255,12 +263,18 @@ def recurring_differences(reference: CostOption, other: CostOption) -> dict[str,
 def _comparison_deck(run: CostRun, reference: CostOption, other: CostOption, total: float) -> SafeString:
     word = _("less") if total < 0 else _("more")
     pair = run.comparison(other.key, reference.key)
-    share = figures.draws_of_100(
-        {"yes": pair["probability_first_cheaper"], "no": 1 - pair["probability_first_cheaper"]}
-    )["yes"] if pair else 0
+    share = (
+        figures.draws_of_100({"yes": pair["probability_first_cheaper"], "no": 1 - pair["probability_first_cheaper"]})[
+            "yes"
+        ]
+        if pair
+        else 0
+    )
     return format_html(
-        _("Over {horizon} months {b} costs <b>{gap}</b> {word} than {a}, and is cheaper in <b>{n} of 100</b> draws. "
-          "Ranges are low to high as quoted."),
+        _(
+            "Over {horizon} months {b} costs <b>{gap}</b> {word} than {a}, and is cheaper in <b>{n} of 100</b> draws. "
+            "Ranges are low to high as quoted."
+        ),
         horizon=run.horizon,
         a=reference.key,
         b=other.key,

@@ -76,7 +76,9 @@ def _written(kind: str, operand: Any, write: Any) -> str:
         return figures.plain(Decimal(str(operand)))
     if kind == "spot_loss":
         named = {name: write(item) for name, item in operand.items()}
-        return _("%(checkpoint)s / %(interval)s + %(interruptions_per_hour)s × (%(interval)s / 2 + %(restart)s)") % named
+        return (
+            _("%(checkpoint)s / %(interval)s + %(interruptions_per_hour)s × (%(interval)s / 2 + %(restart)s)") % named
+        )
     parts = [write(item) for item in (operand if isinstance(operand, list | tuple) else [operand])]
     return _TEMPLATES[kind](parts)
 

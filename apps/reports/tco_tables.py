@@ -164,9 +164,7 @@ class _Years:
             blank = [Cell("") for _period in self._periods_of(line)]
             return Row("line", line["label"], [*blank, Cell(figures.not_given(), how)], "", line["detail"], how)
         cells = [_flow_cell(value) for value in self._periods_of(line)]
-        return Row(
-            "line", line["label"], [*cells, self._total_cell(line, how)], self._range(line), line["detail"], how
-        )
+        return Row("line", line["label"], [*cells, self._total_cell(line, how)], self._range(line), line["detail"], how)
 
     def _total_cell(self, line: Mapping[str, Any], how: str) -> Cell:
         if self.view == ACCRUAL:
@@ -219,7 +217,11 @@ class _Years:
             total = Cell(figures.flow(sum(line["npv_usd"] for line in lines)), how)
         else:
             total = Cell(figures.flow(sum(line["total_usd"]["likely"] for line in lines)), how)
-        words = "" if self.basis == NPV else figures.p10_p90(_negative(self.option.found["residual_usd"]), figures.thousands)
+        words = (
+            ""
+            if self.basis == NPV
+            else figures.p10_p90(_negative(self.option.found["residual_usd"]), figures.thousands)
+        )
         yield Row("line", _("Residual"), [*cells, total], words, "", how)
 
     def _totals(self) -> Iterator[Row]:
@@ -313,3 +315,34 @@ def _driver(run: CostRun, row: Mapping[str, Any], low: float, span: float, likel
     ]
     place = [round(100 * (value - low) / span, 2) for value in (ends[0][0], ends[1][0], likely)]
     return Driver(row["label"], figures.millions_m(row["swing_usd"]), words[0], words[1], *place)
+
+
+def gap_drivers(run: CostRun, ranked: Sequence[CostOption], n: int = 3) -> dict[str, Any] | None:
+    """What moves the difference between the two leading options, and whether its sign can turn inside a range."""
+    if len(ranked) < 2:
+        return None
+    first, second = ranked[0], ranked[1]
+    found = [row for row in run.found["tornado_difference"].get(f"{first.key}|{second.key}", []) if row["swing_usd"]]
+    gap = second.total(NOMINAL)["likely"] - first.total(NOMINAL)["likely"]
+    rows = [_gap_row(run, row, first, second) for row in found[:n]]
+    return {"first": first, "second": second, "gap": figures.millions_m(gap), "rows": rows}
+
+
+def _gap_row(run: CostRun, row: Mapping[str, Any], first: CostOption, second: CostOption) -> dict[str, Any]:
+    """The input, its range, and what the second option costs more (or less) at each end."""
+    unit = run.inputs.unit(row["input"])
+    ends = [(row["low"], -row["at_low_usd"]), (row["high"], -row["at_high_usd"])]
+    turns = [value for value, gap in ends if gap < 0]
+    words = [
+        _("%(amount)s at %(value)s")
+        % {"amount": figures.fixed(gap / 1e6, 2, sign=True), "value": figures.number_in_unit(value, unit)}
+        for value, gap in ends
+    ]
+    return {
+        "label": row["label"],
+        "range": figures.range_text(row["low"], row["high"], lambda v: figures.number_in_unit(v, unit)),
+        "unit": figures.unit_words(unit),
+        "ends": words,
+        "turns": bool(turns),
+        "swing": figures.millions_m(row["swing_usd"]),
+    }

@@ -21,7 +21,7 @@ class Change:
 def totals_with(run: CostRun, key: str, value: str) -> dict[str, float]:
     """The nominal total of each option with one input at another value, all others at likely."""
     found = evaluate(run.given, {key: float(value)})
-    return {option: float(item["nominal_usd"]) for option, item in found.items()}
+    return {option: float(item["nominal_usd"]["likely"]) for option, item in found["options"].items()}
 
 
 def changes_of(run: CostRun, option: CostOption, keys: Sequence[str], most: int) -> list[Change]:

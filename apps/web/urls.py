@@ -13,4 +13,5 @@ def portfolio(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("", portfolio, name="portfolio"),
     path("", include("apps.web.urls_people")),
+    path("", include("apps.web.urls_results")),
 ]

@@ -63,11 +63,12 @@ def mark(slot: int) -> SafeString:
 @register.simple_tag
 def option_label(option: Any, name: bool = True) -> SafeString:
     """Marker, letter and name of an option: a model row or anything with letter, slot and name."""
-    letter = getattr(option, "letter", None) or option.key
+    return format_html('<span class="option-name">{}</span>', option_inner(option, name))
+
+
+def option_inner(option: Any, name: bool = True) -> SafeString:
     words = format_html("<span>{}</span>", option.name) if name else ""
-    return format_html(
-        '<span class="option-name">{}<b><bdi dir="ltr">{}</bdi></b>{}</span>', mark(option.slot), letter, words
-    )
+    return format_html('{}<b><bdi dir="ltr">{}</bdi></b>{}', mark(option.slot), option.letter, words)
 
 
 @register.simple_tag
@@ -222,3 +223,73 @@ def segments(counts: Sequence[tuple[str, int]]) -> SafeString:
         start += width
     body = format_html_join("", '<rect class="{}" x="{}%" y="0.5" width="{}%" height="7"/>', parts)
     return format_html('<svg class="progress" height="8" aria-hidden="true">{}</svg>', body)
+
+
+@register.simple_tag
+def swing_bar(driver: Any, slot: int) -> SafeString:
+    """A bar from the total at one end of an input's range to the total at the other, with a tick at likely."""
+    return format_html(
+        '<svg class="range-bar {}" height="16" aria-hidden="true"><rect class="band" x="{}%" width="{}%" y="3" '
+        'height="10"/><line class="likely" x1="{}%" x2="{}%" y1="1" y2="15"/></svg>',
+        slot_class(slot),
+        driver.start,
+        max(0.6, round(driver.end - driver.start, 2)),
+        driver.likely,
+        driver.likely,
+    )
+
+
+@register.simple_tag
+def level_words(level: str) -> str:
+    return level_word(level)
+
+
+ROW_PX = 26
+
+
+@register.simple_tag
+def waterfall_ticks(waterfall: Any) -> SafeString:
+    """The numbers of the axis above the bars."""
+    last = len(waterfall.ticks) - 1
+    texts = format_html_join(
+        "",
+        '<text x="{}%" y="12" text-anchor="{}">{}</text>',
+        (
+            (place, "start" if i == 0 else "end" if i == last else "middle", words)
+            for i, (place, words) in enumerate(waterfall.ticks)
+        ),
+    )
+    return format_html('<svg height="16">{}</svg>', texts)
+
+
+@register.simple_tag
+def waterfall_bar(waterfall: Any, step: Any, first: bool, last: bool) -> SafeString:
+    """One row: the grid behind it, its bar or marker, and the connectors to the rows around it."""
+    grid = format_html_join(
+        "",
+        '<line class="grid-line" x1="{0}%" x2="{0}%" y1="0" y2="{1}"/>',
+        ((place, ROW_PX) for place, _words in waterfall.ticks),
+    )
+    middle = ROW_PX / 2
+    above = "" if first else format_html(
+        '<line class="connector" x1="{0}%" x2="{0}%" y1="0" y2="{1}"/>', step.start, middle - 6
+    )
+    below = "" if last else format_html(
+        '<line class="connector" x1="{0}%" x2="{0}%" y1="{1}" y2="{2}"/>', step.end, middle + 6, ROW_PX
+    )
+    if step.kind == "total":
+        body = format_html(
+            '<svg class="{}" x="{}%" y="{}" overflow="visible">{}</svg>',
+            slot_class(step.option.slot),
+            step.start,
+            middle,
+            shape(step.option.slot),
+        )
+    else:
+        start, width = min(step.start, step.end), round(abs(step.end - step.start), 3)
+        body = format_html(
+            '<rect class="{}" x="{}%" width="{}%" y="{}" height="12"/>', step.kind, start, max(0.15, width), middle - 6
+        )
+    return format_html(
+        '<svg height="{}" aria-hidden="true">{}{}{}{}</svg>', ROW_PX, grid, above, below, body
+    )

@@ -3,11 +3,15 @@
 from typing import Any
 
 from django import template
+from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from apps.reports import figures
 from apps.web import navigation as screens
+from apps.web.templatetags import marks
 
 register = template.Library()
 
@@ -69,13 +73,80 @@ def run_label(run: Any) -> str:
 
 @register.simple_tag(takes_context=True)
 def state_url(context: dict[str, Any], **changes: Any) -> str:
-    """The address of this screen with some of its state changed; None takes a name out."""
-    request = context["request"]
+    """The address of this screen with some of its state changed; None and empty text take a name out."""
+    return _state_url(context["request"], changes)
+
+
+def _state_url(request: HttpRequest, changes: dict[str, Any]) -> str:
     query = request.GET.copy()
-    query.pop("format", None)
+    for name in ("format", "table"):
+        query.pop(name, None)
     for name, value in changes.items():
         if value is None or value == "":
             query.pop(name, None)
         else:
             query[name] = str(value)
     return f"{request.path}?{query.urlencode()}" if query else request.path
+
+
+@register.simple_tag(takes_context=True)
+def view_link(context: dict[str, Any], id: str, label: str, now: str, value: str, **changes: Any) -> SafeString:  # noqa: A002
+    """One side of a segment: a plain link that htmx follows by replacing the screen; pressed when `now` is `value`."""
+    return _view_link(context["request"], id, label, pressed=now == value, changes=changes)
+
+
+def _view_link(
+    request: HttpRequest, id: str, label: Any, *, pressed: bool, changes: dict[str, Any], css: str = ""  # noqa: A002
+) -> SafeString:
+    return format_html(
+        '<a id="{}"{} href="{}" hx-get="{}" hx-target="#screen" hx-swap="outerHTML" hx-push-url="true"{}>{}</a>',
+        id.replace("+", "-plus"),
+        format_html(' class="{}"', css) if css else "",
+        url := _state_url(request, changes),
+        url,
+        format_html(' aria-current="true"') if pressed else "",
+        label,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def tick_link(context: dict[str, Any], name: str, label: str) -> SafeString:
+    """A view switch that is on or off, such as "Differences only"."""
+    request = context["request"]
+    on = request.GET.get(name) == "1"
+    changes = {name: None if on else "1"}
+    return _view_link(request, f"tick-{name}", label, pressed=on, changes=changes, css="tick-link")
+
+
+@register.simple_tag(takes_context=True)
+def view_link_option(context: dict[str, Any], option: Any, selected: str) -> SafeString:
+    """The name of an option as a link that selects it."""
+    label = marks.option_inner(option)
+    changes = {"option": option.key, "against": None, "how": None}
+    id_ = f"select-{option.key}"
+    request = context["request"]
+    return _view_link(request, id_, label, pressed=option.key == selected, changes=changes, css="option-name")
+
+
+@register.simple_tag(takes_context=True)
+def how_link(context: dict[str, Any], figure: str, text: str, css: str = "") -> SafeString:
+    """A figure that opens the panel with its formula and sources; without scripts the page comes with it open."""
+    url = _state_url(context["request"], {"how": figure})
+    return format_html(
+        '<a class="how{}" href="{}#how-panel" hx-get="{}" hx-target="#how-panel" hx-swap="innerHTML" '
+        'hx-replace-url="true" data-figure="{}" aria-expanded="{}"><bdi dir="ltr">{}</bdi>'
+        '<span class="visually-hidden">, {}</span></a>',
+        f" {css}" if css else "",
+        url,
+        url,
+        figure,
+        "true" if context.get("selected_figure") == figure else "false",
+        text,
+        _("how?"),
+    )
+
+
+@register.simple_tag
+def screen_url(name: str, *arguments: Any) -> str:
+    """The address of a screen, or nothing when this version has no such screen."""
+    return screens.address(name, *arguments)

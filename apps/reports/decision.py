@@ -1,0 +1,205 @@
+"""What the Decision page shows of a run, of the rules and of the next steps."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.analyses.rules import Ranking, RuleHit
+from apps.assessments.models import Assessment, Option
+from apps.reports import figures
+from apps.reports.cost_run import NOMINAL, NPV, CostOption, CostRun, shared_scale
+from apps.reports.terms import Validity, evidence_levels, quote_validity
+
+MOST_STEPS = 4
+MANDATORY = 3
+
+QUESTIONS: tuple[tuple[str, Promise, Promise], ...] = (
+    ("Q1", gettext_lazy("Has bisection bandwidth been measured at the scale we will use?"), gettext_lazy("test, node count, date")),
+    (
+        "Q2",
+        gettext_lazy("What are all-to-all latency and bandwidth under realistic expert routing?"),
+        gettext_lazy("message sizes, EP degree, imbalance"),
+    ),
+    (
+        "Q3",
+        gettext_lazy("What is the checkpoint write throughput at the expected model size?"),
+        gettext_lazy("blocking share, concurrent readers"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class OptionRow:
+    """One option on the Decision page; `gates` names what keeps it from being ranked."""
+
+    option: CostOption
+    rank: int | None
+    gates: list[str]
+    number: str
+    distribution: Mapping[str, Any]
+    scale: tuple[float, float]
+    range_words: str
+    other_number: str
+    other_distribution: Mapping[str, Any]
+    other_scale: tuple[float, float]
+    other_range_words: str
+    draws: int | None
+    levels: list[tuple[str, str]]
+    validity: Validity | None
+    shortlisted: bool
+
+
+def option_rows(
+    run: CostRun, basis: str, ranking: Ranking, stored: Mapping[str, Option], *, today: dt.date
+) -> list[OptionRow]:
+    """Ranked options first, then those that a gate holds back, the baseline last."""
+    other = NPV if basis == NOMINAL else NOMINAL
+    options = run.ordered(basis, tuple(ranking.unranked))
+    scales = [shared_scale([option.total(name) for option in options]) for name in (basis, other)]
+    draws = figures.draws_of_100(run.found["probability_cheapest"][basis])
+    return [
+        OptionRow(
+            option=option,
+            rank=ranking.letters.index(option.key) + 1 if option.key in ranking.letters else None,
+            gates=sorted({hit.rule_id for hit in ranking.unranked.get(option.key, ())}),
+            number=figures.millions(option.total(basis)["likely"]),
+            distribution=option.total(basis),
+            scale=scales[0],
+            range_words=figures.p10_p90(option.total(basis), figures.millions),
+            other_number=figures.millions(option.total(other)["likely"]),
+            other_distribution=option.total(other),
+            other_scale=scales[1],
+            other_range_words=figures.p10_p90(option.total(other), figures.millions),
+            draws=draws.get(option.key),
+            levels=_levels(stored.get(option.key)),
+            validity=quote_validity(stored[option.key], today) if option.key in stored else None,
+            shortlisted=option.key not in stored or stored[option.key].shortlisted,
+        )
+        for option in options
+    ]
+
+
+def _levels(option: Option | None) -> list[tuple[str, str]]:
+    if option is None:
+        return []
+    return [(f"Q{number}", level) for number, level in enumerate(evidence_levels(option), start=1)]
+
+
+def prices_as_of(run: CostRun) -> str:
+    """The newest date of a quote among the inputs: the day that the prices of the run are of."""
+    dates = [
+        item["source"].get("date", "") for item in run.given["inputs"].values() if item["source"].get("kind") == "quote"
+    ]
+    newest = max((date for date in dates if date), default="")
+    return figures.day(newest) if newest else ""
+
+
+# Rules -------------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class HitRow:
+    """One rule hit with every option that it says the same of."""
+
+    hit: RuleHit
+    options: list[Option]
+
+
+def grouped_hits(hits: Sequence[RuleHit], options: Sequence[Option]) -> list[HitRow]:
+    """Hits in their order, open ones before waived ones of a severity; equal words for several options make one row."""
+    by_letter = {option.letter: option for option in options}
+    rows: dict[tuple[Any, ...], HitRow] = {}
+    for hit in hits:
+        key = (hit.rule_id, hit.severity, hit.what, hit.value_text, hit.threshold_text, hit.waived_by, hit.waiver_reason)
+        row = rows.setdefault(key, HitRow(hit, []))
+        if hit.option_letter in by_letter:
+            row.options.append(by_letter[hit.option_letter])
+    return list(rows.values())
+
+
+def hit_counts(hits: Sequence[RuleHit]) -> str:
+    """2 gates, 3 red, 5 amber, 1 waived: rules, not options."""
+    words = {"gate": (_("gate"), _("gates")), "red": (_("red"),) * 2, "amber": (_("amber"),) * 2}
+    parts = []
+    for severity, (one, many) in words.items():
+        n = len({hit.rule_id for hit in hits if hit.severity == severity and not hit.waived})
+        if n:
+            parts.append(f"{n} {one if n == 1 else many}")
+    n_waived = len({(hit.rule_id, hit.option_letter) for hit in hits if hit.waived})
+    if n_waived:
+        parts.append(_("%s waived") % n_waived)
+    return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class NextStep:
+    what: str
+    note: str
+
+
+def next_steps(hits: Sequence[RuleHit]) -> list[NextStep]:
+    """The remedies of open hits, gates first, each once, with what it clears and who can supply it."""
+    steps: dict[str, NextStep] = {}
+    cleared: dict[str, list[str]] = {}
+    for hit in hits:
+        if hit.waived or not hit.remedy or hit.severity not in ("gate", "red", "amber"):
+            continue
+        cleared.setdefault(hit.remedy, []).append(
+            f"{hit.rule_id} " + _("for %s") % hit.option_letter if hit.option_letter else hit.rule_id
+        )
+        note = _("clears %s") % ", ".join(dict.fromkeys(cleared[hit.remedy]))
+        steps[hit.remedy] = NextStep(hit.remedy, f"{note} · {hit.supplier}" if hit.supplier else note)
+    return list(steps.values())[:MOST_STEPS]
+
+
+# Before the first run ----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Task:
+    """One of the five things to do; `screen` names the address it leads to."""
+
+    title: str
+    reason: str
+    done: bool
+    screen: str
+    action: str
+
+
+def tasks(assessment: Assessment, facts: Mapping[str, int]) -> list[Task]:
+    """The way from an empty assessment to the Decision page."""
+    answered = bool(assessment.dominant_load and assessment.goal_date and assessment.existing_capacity)
+    quoted = facts["quoted"]
+    roadmap = bool(facts["roadmap"]) and assessment.moe_within_18_months is not None
+    return [
+        Task(_("Answer the three questions"), _("load, date that matters, what runs today"), answered, "start", _("Start")),
+        Task(
+            _("Add quotes"),
+            _("one per vendor: XLSX template, CSV or JSON") if not quoted else _("%s options have a quote") % quoted,
+            quoted >= 2,
+            "intake",
+            _("Add"),
+        ),
+        Task(
+            _("Complete the fabric audit"),
+            _("NIC, topology, oversubscription: no ranking before"),
+            bool(quoted) and not facts.get("fabric_open", 1),
+            "configuration",
+            _("Open"),
+        ),
+        Task(
+            _("Describe the roadmap"),
+            _("lead time + 12 months at least; is an MoE due within 18 months?"),
+            roadmap,
+            "roadmap",
+            _("Open"),
+        ),
+        Task(
+            _("Run"),
+            _("a run is under way") if facts["alive"] else _("in the background; you can leave the page"),
+            False,
+            "activity",
+            _("Open"),
+        ),
+    ]
