@@ -1,5 +1,6 @@
 """The three fictional demo cases as clients of an organisation, each once, each to be removed as a whole."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +19,8 @@ FOLDER = Path(settings.BASE_DIR) / "fixtures" / "demo"
 CASES = ("larkmere", "corvane", "pellstone")
 
 # Quotes of case 1 that come in as files, as a user would bring them; the others stand in the spec itself.
-LARKMERE_FILES = {
-    "velmora": QuoteFile("velmora.xlsx", "quote_xlsx"),
-    "quarrow-v1": QuoteFile("quarrow.xlsx", "quote_xlsx"),
-    "nimbrel": QuoteFile("nimbrel.json", "quote_json"),
-}
+LARKMERE_FILES = {"velmora": "velmora.xlsx", "quarrow-v1": "quarrow.xlsx", "nimbrel": "nimbrel.json"}
+IMPORT_KINDS = {".xlsx": "quote_xlsx", ".json": "quote_json", ".csv": "quote_csv"}
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,19 @@ def add_demo_case(key: str, *, organisation: Organisation, owner: User, by: Acto
     client = create_client(
         actor=SYSTEM, organisation=organisation, name=spec["client"]["name"], fictional=True, owner=owner
     )
-    files = {name: file.read(FOLDER / "quotes") for name, file in LARKMERE_FILES.items()} if key == "larkmere" else {}
+    files = quote_files() if key == "larkmere" else {}
     return DemoCase(key, load_spec(spec, by=by, client=client, files=files), added=True)
+
+
+def quote_files() -> dict[str, QuoteFile]:
+    """The files of case 1 by the keys of the quotes they hold; Quarrow's come with the meaning of its headings."""
+    found = {}
+    for key, name in LARKMERE_FILES.items():
+        path = FOLDER / "quotes" / name
+        columns = path.with_name(f"{path.stem}.columns.json")
+        mapping = json.loads(columns.read_text()) if columns.exists() else {}
+        found[key] = QuoteFile(name, IMPORT_KINDS[path.suffix], path.read_bytes(), mapping)
+    return found
 
 
 def _assessment(client: Client, spec: Mapping[str, Any]) -> Assessment | None:

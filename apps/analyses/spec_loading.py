@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -19,21 +18,19 @@ from apps.assessments.spec import SpecError, load_assessment, plain
 from apps.assumptions.services import set_assumption, set_fx_rate
 from apps.engine.errors import EngineError
 from apps.intake.models import ImportBatch
-from apps.intake.services import commit_import, preview_upload, undo_import
+from apps.intake.services import answer, commit_import, preview_upload, undo_import
 from apps.vendors.models import QuoteVersion
 from apps.workloads.services import add_roadmap_item
 
 
 @dataclass(frozen=True)
 class QuoteFile:
-    """A quote that comes in as a file in place of its object in the spec."""
+    """A quote as a file, with what its columns mean where the vendor has headings of its own."""
 
     name: str
     kind: str
-    content: bytes = b""
-
-    def read(self, folder: Path) -> "QuoteFile":
-        return QuoteFile(self.name, self.kind, (folder / self.name).read_bytes())
+    content: bytes
+    mapping: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def load_spec(
@@ -117,6 +114,8 @@ def _as_file(quote: Mapping[str, Any]) -> QuoteFile:
 def _imported(file: QuoteFile, path: str, *, by: Actor, client: Client) -> ImportBatch:
     """The committed import of one file. Raises `SpecError` with what the preview says or asks when it cannot be."""
     batch = preview_upload(by=by, client=client, name=file.name, content=file.content, kind=file.kind)
+    if batch.state == ImportBatch.State.QUESTIONS and file.mapping:
+        batch = answer(by=by, batch=batch, mapping=file.mapping)
     if batch.state != ImportBatch.State.READY:
         raise SpecError(f"{path}: {_preview_text(batch)}")
     commit_import(by=by, batch=batch)

@@ -49,7 +49,7 @@ def template_database() -> Path:
 
 def _manage(arguments: Sequence[str], folder: Path) -> int:
     environment = {name: value for name, value in os.environ.items() if name not in SHARED}
-    environment |= {"SPINECUT_VAR_DIR": str(folder), "SPINECUT_PRODUCTION": "False", "LOG_LEVEL": "WARNING"}
+    environment |= {"SPINECUT_VAR_DIR": str(folder), "SPINECUT_PRODUCTION": "False", "LOG_LEVEL": "ERROR"}
     command = [sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), *arguments]
     return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 # our own command line
 
