@@ -12,6 +12,7 @@ from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
+from django.utils.encoding import force_bytes
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts import limits
@@ -82,5 +83,5 @@ class MfaAdapter(DefaultMFAAdapter):
 def _box() -> MultiFernet:
     """Encrypts under the secret key and still decrypts what the earlier keys encrypted."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    digests = [hashlib.sha256(b"one-time codes:" + key.encode()).digest() for key in keys]
+    digests = [hashlib.sha256(b"one-time codes:" + force_bytes(key)).digest() for key in keys]
     return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.scoping import ClientOwned
@@ -197,6 +198,19 @@ class UserSession(models.Model):
 
     class Meta:
         ordering = ["-last_seen_at"]
+
+    @property
+    def browser_name(self) -> str:
+        """Such as "Firefox on Linux", as far as the browser tells."""
+        # Chrome calls itself Safari too, and Edge and Opera call themselves Chrome: the first hit is the right one.
+        names = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
+        systems = {"Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Windows": "Windows", "Mac OS": "macOS"}
+        systems["Linux"] = "Linux"
+        name = next((name for mark, name in names.items() if mark in self.browser), self.browser[:40])
+        system = next((system for mark, system in systems.items() if mark in self.browser), "")
+        if not name:
+            return gettext("not given")
+        return gettext("%(browser)s on %(system)s") % {"browser": name, "system": system} if system else name
 
 
 class AttemptCounter(models.Model):
