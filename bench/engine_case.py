@@ -129,7 +129,7 @@ def document(*, n_lines: int = 60, horizon_months: int = 36, draws: int = 8192, 
         "residual": _input(0.15, 0.6),
         "bridge": _input(2.4, 0.2),
     }
-    options = []
+    options: list[dict[str, Any]] = []
     for key in ("A", "B", "C"):
         cloud = key == "C"
         if not cloud:

@@ -32,9 +32,9 @@ def start_of_service(line: Line) -> Anchor:
 def accrual_profile(line: Line, clock: Clock) -> Matrix:
     """Return the share of a line's amount that is consumed in each month.
 
-    Capital is written down straight line from its start of service over its life, without a life up to the horizon; what
-    is disposed of at the horizon loses its last book value there. An expense is consumed in the window it is paid for,
-    over its life where it has one, or at once.
+    Capital is written down straight line from its start of service over its life, without a life up to the horizon;
+    what is disposed of at the horizon loses its last book value there. An expense is consumed in the window it is paid
+    for, over its life where it has one, or at once.
     """
     key = _consumption(line)
     if key not in clock.accruals:
@@ -80,8 +80,8 @@ def _depreciation(line: Line, clock: Clock) -> Matrix:
 def balances(lines: Iterable[Line], amounts: Mapping[str, Value], clock: Clock) -> Balances:
     """Return the balances of lines: cumulative cash less cumulative accrual, by what it stands for.
 
-    A line paid before it is consumed is prepaid, one consumed before it is paid is payable; a line with a negative amount
-    the other way round. Capital is on the books from its start of service.
+    A line paid before it is consumed is prepaid, one consumed before it is paid is payable; a line with a negative
+    amount the other way round. Capital is on the books from its start of service.
     """
     zero = np.zeros((clock.horizon + 1, 1))
     result = Balances(net_book_value=zero, prepaid=zero, payable=zero)

@@ -82,8 +82,8 @@ def all_flows(figures: Figures) -> Floats:
 def crossover(first: Figures, second: Figures) -> dict[str, Any]:
     """Return the share of hours in use from which the first, owned, is cheaper than the second, rented by the hour.
 
-    Power follows use, everything else of the first is fixed. The price of the second is its cost per installed hour, and
-    the curve runs over prices around it.
+    Power follows use, everything else of the first is fixed. The price of the second is its cost per installed hour,
+    and the curve runs over prices around it.
     """
     result: dict[str, Any] = {"value": None, "reason": None, "curve": []}
     kinds = [{phase.kind for phase in figures.option.phases} for figures in (first, second)]

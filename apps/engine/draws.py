@@ -25,8 +25,8 @@ def likely_values(inputs: Mapping[str, Input]) -> dict[str, Value]:
 class Sampler:
     """Draws of the inputs of one document; any stretch of them, always the same.
 
-    Each uncertain input has its own Sobol dimension, in the order of the keys, and each correlation group one more after
-    them. A stretch starts by skipping to its first draw, so neither chunks nor workers change a value.
+    Each uncertain input has its own Sobol dimension, in the order of the keys, and each correlation group one more
+    after them. A stretch starts by skipping to its first draw, so neither chunks nor workers change a value.
     """
 
     def __init__(self, inputs: Mapping[str, Input], correlation_groups: Mapping[str, float], seed: int) -> None:
@@ -96,8 +96,8 @@ def quantile(item: Input, u: Floats) -> Floats:
 
     Notes
     -----
-    Triangular: low, mode, high. PERT: beta with shape 4 on the same range. Lognormal: low and high are P5 and P95, which
-    fix both parameters; the likely value does not shape it, it only stands for the input where nothing is drawn.
+    Triangular: low, mode, high. PERT: beta with shape 4 on the same range. Lognormal: low and high are P5 and P95,
+    which fix both parameters; the likely value does not shape it, it only stands for the input where nothing is drawn.
     """
     low, mode, high = item.low, item.likely, item.high
     if item.distribution == "lognormal":

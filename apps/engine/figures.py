@@ -71,7 +71,8 @@ def by_period(flows: Matrix, settled: Value) -> Matrix:
 def option_figures(document: Document, option: Option, values: Mapping[str, Value], discount: Matrix) -> Figures:
     """Return the figures of one option."""
     clock = Clock(option, values, document.horizon_months)
-    cash = option_cash(option, values, clock, document.tax)
+    with np.errstate(all="ignore"):  # callers refuse what is not finite, and name the option
+        cash = option_cash(option, values, clock, document.tax)
     flows = cash.flows
     periods = by_period(flows, cash.at_horizon)
     nominal = periods.sum(axis=0)

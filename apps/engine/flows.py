@@ -162,9 +162,9 @@ class _Book:
         for share, month in self.clock.payments(timing):
             part = amount * share
             if group == "capital":
-                self.capital = self.capital + part * (month <= np.array([self.clock.horizon]))
+                self.capital = self.capital + part * self.clock.is_paid(month)
             if settles:
-                at_horizon = month == np.array([self.clock.horizon])
+                at_horizon = np.atleast_1d(month) == self.clock.horizon
                 self._settle(part * at_horizon, group)
                 part = part * ~at_horizon
                 if isinstance(month, int) and at_horizon[0]:

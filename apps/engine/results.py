@@ -180,7 +180,10 @@ def _monthly(figures: Figures, rows: list[Row], samples: Samples, flows: Floats,
         groups[row.group] = groups.get(row.group, np.zeros(len(flows))) + row.cash
     return {
         "cash_usd": flows.tolist(),
-        **{name: _band(paths[name][:, 0], drawn and drawn[name]) for name in ("cumulative_usd", "cumulative_net_usd")},
+        **{
+            name: _band(paths[name][:, 0], None if drawn is None else drawn[name])
+            for name in ("cumulative_usd", "cumulative_net_usd")
+        },
         "by_group_usd": {group: flow.tolist() for group, flow in sorted(groups.items())},
         "accrual_usd": accrual.tolist(),
         "balances_usd": {name: balance.tolist() for name, balance in option_balances(figures).items()},

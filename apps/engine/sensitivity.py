@@ -157,7 +157,7 @@ def difference_indices(document: Document, first: str, second: str, largest: Seq
         )
     except NoAnswerError as error:
         return result | {"reason": str(error)}
-    indices = [
+    indices: list[dict[str, Any]] = [
         {"input": key, "label": document.inputs[key].label, "first_order": float(s), "total": float(t)}
         for key, s, t in zip(largest, first_order, total, strict=True)
     ]

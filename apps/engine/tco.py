@@ -189,15 +189,14 @@ def likely_figures(document: Document, values: Mapping[str, Value]) -> dict[str,
     """
     discount = discount_factors(document, values)
     result = {}
-    with np.errstate(all="ignore"):
-        for option in document.options:
-            try:
-                figures = option_figures(document, option, values, discount)
-            except ZeroDivisionError as error:
-                raise EngineError(f"Option {option.key} divides by zero at likely values.") from error
-            refuse_not_finite(option.key, np.asarray(figures.totals["nominal_usd"]))
-            refuse_not_finite(option.key, np.asarray(figures.totals["npv_usd"]))
-            result[option.key] = figures
+    for option in document.options:
+        try:
+            figures = option_figures(document, option, values, discount)
+        except ZeroDivisionError as error:
+            raise EngineError(f"Option {option.key} divides by zero at likely values.") from error
+        refuse_not_finite(option.key, np.asarray(figures.totals["nominal_usd"]))
+        refuse_not_finite(option.key, np.asarray(figures.totals["npv_usd"]))
+        result[option.key] = figures
     return result
 
 

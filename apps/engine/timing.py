@@ -154,13 +154,19 @@ class Clock:
     def profile_total(self, timing: Timing) -> Value:
         """Return what a line pays up to the horizon for an amount of one dollar, shape (draws,) or (1,)."""
         if timing not in self._totals:
-            if isinstance(timing, Monthly):
-                total = self.window_total(timing)
-            else:
-                parts = (share * (month <= np.array([self.horizon])) for share, month in self.payments(timing))
-                total = sum(parts, np.zeros(1))
-            self._totals[timing] = total
+            self._totals[timing] = (
+                self.window_total(timing) if isinstance(timing, Monthly) else self._share_paid(timing)
+            )
         return self._totals[timing]
+
+    def _share_paid(self, timing: Once) -> Value:
+        """Return the share of a line that is paid by the horizon."""
+        parts = (share * self.is_paid(month) for share, month in self.payments(timing))
+        return sum(parts, np.zeros(1))
+
+    def is_paid(self, month: Months) -> Matrix:
+        """Return 1 where a month lies before or on the horizon, 0 elsewhere; shape (draws,) or (1,)."""
+        return (np.atleast_1d(month) <= self.horizon).astype(np.float64)
 
     def cumulative(self, timing: Timing) -> Matrix:
         """Return the cumulative sums of a profile."""

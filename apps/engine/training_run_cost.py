@@ -45,8 +45,8 @@ def worth_of_a_run(
 ) -> RunCost:
     """Return the cost of a training run by amortised hardware and energy.
 
-    An hour costs what the hardware loses in it: value × rate × ln 10 / hours a year. `interconnect_fraction` is the share
-    of the whole cluster's price, so servers × f / (1 - f).
+    An hour costs what the hardware loses in it: value × rate × ln 10 / hours a year. `interconnect_fraction` is the
+    share of the whole cluster's price, so servers × f / (1 - f).
 
     References
     ----------

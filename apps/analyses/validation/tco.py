@@ -14,7 +14,7 @@ from apps.engine.errors import EngineError
 from apps.engine.finance import level_payment
 from apps.engine.sensitivity import sobol_indices
 from apps.engine.training_run_cost import constant_dollars, value_at, worth_of_a_run
-from apps.engine.units import HOURS_PER_YEAR, W_PER_KW
+from apps.engine.units import HOURS_PER_YEAR, MONTHS_PER_YEAR, W_PER_KW
 
 Inputs = Mapping[str, Any]
 Answer = Callable[[], Any]
@@ -73,7 +73,7 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
 def _answers(inputs: Inputs, outputs: Iterable[str]) -> Answers | str:
     """Return the answers for a set of inputs, those of the adapter that knows most outputs, or why there are none."""
     names = frozenset(inputs)
-    fitting = [item for item in ADAPTERS if item.fits(names)]
+    fitting = [item for item in ADAPTERS if item.fits(names)] or nearest(names)
     if not fitting:
         return "no model takes this set of inputs: " + ", ".join(sorted(names))
     try:
@@ -81,6 +81,13 @@ def _answers(inputs: Inputs, outputs: Iterable[str]) -> Answers | str:
     except (EngineError, KeyError, TypeError, ValueError) as error:
         return _reason(error)
     return max(tables, key=lambda table: sum(name in table for name in outputs))
+
+
+def nearest(names: frozenset[str]) -> list[Adapter]:
+    """Return the adapters that know all these names and miss fewest; each output then says which input it misses."""
+    knowing = [item for item in ADAPTERS if names and names <= item.needed | item.optional]
+    fewest = min((len(item.needed - names) for item in knowing), default=0)
+    return [item for item in knowing if len(item.needed - names) == fewest]
 
 
 def _reason(error: Exception) -> str:
@@ -397,7 +404,7 @@ def depreciation(inputs: Inputs) -> Answers:
     """Return depreciation of single years: straight line, sum of digits, double declining balance."""
     cost, salvage = _floats(inputs, "cost", "salvage")
     life = int(positive("life_years", inputs["life_years"]))
-    book = {"cost": cost, "salvage": salvage, "life": life}
+    book: dict[str, Any] = {"cost": cost, "salvage": salvage, "life": life}
     answers: Answers = {"sln": lambda: finance.straight_line(**book)}
     for year in range(1, life + 1):
         answers[f"syd_year_{year}"] = lambda year=year: finance.sum_of_digits(**book)[year - 1]
@@ -410,7 +417,7 @@ def depreciation(inputs: Inputs) -> Answers:
 @adapter("cost salvage life_years")
 def fixed_declining_balance(inputs: Inputs) -> Answers:
     """Return the whole schedule of Excel's DB."""
-    months = int(inputs.get("first_year_months", finance.MONTHS_PER_YEAR))
+    months = int(inputs.get("first_year_months", MONTHS_PER_YEAR))
     cost, salvage = _floats(inputs, "cost", "salvage")
     life = int(positive("life_years", inputs["life_years"]))
     return {

@@ -89,7 +89,8 @@ def table(rows: list[Row]) -> str:
         error = "" if row.relative_error is None else f"{row.relative_error:+.2e}"
         verdict = f"refused: {row.refused}" if row.refused else {True: "ok", False: "MISS", None: ""}[row.ok]
         lines.append(
-            f"{row.id:34} {row.quantity:36} {_short(row.published):>18} {_short(row.computed):>18} {error:>10}  {verdict}"
+            f"{row.id:34} {row.quantity:36} {_short(row.published):>18} {_short(row.computed):>18} "
+            f"{error:>10}  {verdict}"
         )
     figures = summary(rows)
     lines.append(f"{figures['ok']} of {figures['rows']} within tolerance, {figures['refused']} refused")
