@@ -171,11 +171,8 @@ def pick_rate(rates: Iterable[FxRate], *, base: str, quote: str) -> Rate | None:
 
 def claims(*, client: Client | None, topic: str = "") -> list[Claim]:
     """The claim register as one client sees it: its own rows in place of the product's, in the order of their keys."""
-    wanted = Q(client__isnull=True, organisation__isnull=True)
-    if client:
-        wanted |= Q(client=client)
     by_key: dict[str, Claim] = {}
-    for claim in Claim.objects.filter(wanted):
+    for claim in Claim.objects.filter(_in_sight(client)):
         if claim.client_id or claim.key not in by_key:
             by_key[claim.key] = claim
     rows = [claim for claim in by_key.values() if not topic or claim.topic == topic]
@@ -188,11 +185,20 @@ def _natural(key: str) -> tuple[str, int, str]:
     return key.rstrip("0123456789"), int(digits or 0), key
 
 
-def contested_claims_by_assumption(*, client: Client | None) -> dict[str, list[Claim]]:
-    """Assumption key -> the contested claims it rests on."""
-    found: dict[str, list[Claim]] = defaultdict(list)
-    for claim in claims(client=client):
-        if claim.status == Claim.Status.CONTESTED:
-            for key in claim.assumption_keys:
-                found[key].append(claim)
+def contested_claims_by_assumption(*, client: Client | None) -> dict[str, list[str]]:
+    """Assumption key -> the keys of the contested claims it rests on; one small query."""
+    rows = Claim.objects.filter(_in_sight(client)).order_by("key")
+    as_seen: dict[str, tuple[str, list[str]]] = {}
+    for key, client_id, status, assumption_keys in rows.values_list("key", "client_id", "status", "assumption_keys"):
+        if client_id or key not in as_seen:
+            as_seen[key] = (status, assumption_keys)
+    found: dict[str, list[str]] = defaultdict(list)
+    for key, (status, assumption_keys) in as_seen.items():
+        for resting in assumption_keys if status == Claim.Status.CONTESTED else ():
+            found[resting].append(key)
     return dict(found)
+
+
+def _in_sight(client: Client | None) -> Q:
+    product = Q(client__isnull=True, organisation__isnull=True)
+    return product | Q(client=client) if client else product

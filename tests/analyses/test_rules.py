@@ -72,7 +72,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, bool]] = [
     ("C3", {"reserved_accelerators": 999, "owned_option_beside": None}, None, False),
     ("C3", {"reserved_accelerators": 1024, "owned_option_beside": None}, "gate", True),
     ("C3", {"reserved_accelerators": None, "owned_option_beside": False}, "gate", True),
-    ("E1", {"weakest_evidence_rank": 1, "evidence_levels": "claim", "weak_evidence": ["claim"]}, "gate", False),
+    ("E1", {"weakest_evidence_rank": 1, "evidence_levels": "claim", "evidence": [("claim", 1)]}, "gate", False),
     ("E1", {"weakest_evidence_rank": 4}, None, False),
     ("E1", {}, "gate", True),
     ("E4", {"contested_drivers": ["Pay is recalled, not read"], "n_contested_drivers": 1}, "amber", False),
@@ -120,7 +120,7 @@ def test_every_place_in_a_text_is_a_fact_or_the_threshold() -> None:
         texts = [each["why"], each["remedy"], each["supplier"], each["source"], each["unknown"]["what"]]
         texts += [level[name] for level in each["levels"] for name in ("what", "value", "threshold")]
         for name, argument in (match for text in texts for match in PLACE.findall(text)):
-            if name in ("max", "over"):
+            if name in ("max", "over", "under"):
                 assert argument in FACTS
             else:
                 assert name in FACTS or name in ("threshold", "missing"), (each["id"], name)
@@ -209,8 +209,8 @@ def test_values_are_written_for_people() -> None:
     assert [number(Decimal(text)) for text in ("1024", "4.3", "0.85", "43.27", "1234567")] == [
         "1,024", "4.3", "0.85", "43.3", "1,234,567",
     ]  # fmt: skip
-    assert [money(8_760_123.0, "USD"), money(930.4, "EUR"), money(999_600.0, "USD")] == [
-        "8.76 M USD", "930 EUR", "1.00 M USD",
+    assert [money(8_760_123.0, "USD"), money(930.4, "EUR"), money(932_800.0, "USD")] == [
+        "8.76 M USD", "930 EUR", "0.93 M USD",
     ]  # fmt: skip
     assert (written(None), written(True), written(date(2026, 12, 2))) == ("not given", "yes", "2 Dec 2026")
     assert joined(["A", "B", "C"]) == "A, B and C"

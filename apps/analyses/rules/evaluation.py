@@ -16,6 +16,7 @@ from apps.analyses.rules.facts import AssessmentFacts, gather
 from apps.analyses.rules.hits import SEVERITIES, RuleHit
 from apps.analyses.rules.logic import Known, Unknown
 from apps.analyses.rules.logic import evaluate as truth_of
+from apps.analyses.rules.run_facts import RunDocuments
 from apps.analyses.rules.vocabulary import caption, number, written
 from apps.assessments.models import Assessment
 from apps.vendors.models import EvidenceLevel
@@ -24,14 +25,22 @@ PLACE: Final = re.compile(r"\{([a-z_]+)(?::([a-z_]+))?\}")
 DOUBTFUL: Final = ("contested", "memory")
 
 
-def evaluate(assessment: Assessment, *, run: AnalysisRun | None = None, today: date | None = None) -> list[RuleHit]:
+def evaluate(
+    assessment: Assessment,
+    *,
+    run: AnalysisRun | None = None,
+    today: date | None = None,
+    documents: RunDocuments | None = None,
+) -> list[RuleHit]:
     """What the rules say: gates first, then red, amber, banners and notes, each in the order of rules and options.
 
-    Without `run` the newest succeeded cost run of the base inputs counts. The caller has made sure that the user may
-    see the assessment. At most twelve queries, whatever the number of options.
+    Without `run` the newest succeeded cost run of the base inputs counts; a page that has read the run's documents
+    hands them over in `documents`, so that they are not read twice. The caller has made sure that the user may see the
+    assessment. At most ten queries, whatever the number of options.
     """
-    run = run or _newest_run(assessment)
-    gathered = gather(assessment, run=run, today=today or timezone.localdate())
+    if documents is None:
+        run = run or _newest_run(assessment)
+    gathered = gather(assessment, run=run, today=today or timezone.localdate(), documents=documents)
     hits = hits_of(gathered, today=today or timezone.localdate())
     waivers = {
         (waiver.rule_id, waiver.option_id): waiver
@@ -86,10 +95,16 @@ def hit_of(rule: Rule, known: Known, letter: str | None) -> RuleHit | None:
         title=rule.title,
         what=rule.unknown_what,
         value=_("not given"),
-        threshold=rule.levels[0].threshold,
+        threshold=_known_only(rule.levels[0].threshold, known),
     )
     hit = _hit(rule, level, known, letter)
     return replace(hit, what=words, value_text=_("not given"), not_given=True, missing=tuple(missing))
+
+
+def _known_only(template: str, known: Known) -> str:
+    """The template, or nothing when it would have to say that a fact is not given."""
+    names = {name for name, argument in PLACE.findall(template) if not argument and name != "threshold"}
+    return template if all(known.facts.get(name) is not None for name in names) else ""
 
 
 def _hit(rule: Rule, level: Level, known: Known, letter: str | None) -> RuleHit:
@@ -140,7 +155,8 @@ def _threshold(value: Decimal | None, kind: str | None) -> str:
 
 
 def _of_pairs(kind: str, pairs: list[tuple[str, int]], threshold: Decimal | None) -> str:
-    """`max`: the largest number of (label, number) pairs; `over`: the labels of those above the threshold."""
+    """`max`: the largest number of (label, number) pairs; `over`, `under`: the labels above or below the threshold."""
     if kind == "max":
         return written(max((amount for _label, amount in pairs), default=None))
-    return "; ".join(label for label, amount in pairs if threshold is None or amount > threshold)
+    sign = 1 if kind == "over" else -1
+    return "; ".join(label for label, amount in pairs if threshold is None or sign * (amount - threshold) > 0)

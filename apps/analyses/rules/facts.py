@@ -21,7 +21,7 @@ from apps.analyses.rules.run_facts import (
 )
 from apps.analyses.rules.vocabulary import joined
 from apps.assessments.models import Assessment, EvidenceAnswer, Option, OptionPhase, OptionStaff
-from apps.assumptions.models import Claim, FxRate
+from apps.assumptions.models import FxRate
 from apps.assumptions.selectors import ResolvedAssumption, contested_claims_by_assumption, pick_rate, resolve
 from apps.racks.models import RackConfiguration
 from apps.vendors.models import EvidenceLevel, LineKind, QuoteLine, QuoteVersion
@@ -31,6 +31,36 @@ CLOUD: Final = (Template.CLOUD_RESERVED, Template.CLOUD_ON_DEMAND)
 RACKS: Final = (Template.DISAGGREGATED, Template.RACK_SCALE)
 MANDATORY_QUESTIONS: Final = (1, 2, 3)
 CATEGORIES: Final = ("compute", "fabric", "storage")
+EVIDENCE_RANKS: Final = {level: rank for rank, level in enumerate(EvidenceLevel.values)}
+# The rows are wide and pages evaluate rules on every visit: only what facts are made of is read.
+PHASE_COLUMNS: Final = (
+    "option",
+    "position",
+    "n_accelerators",
+    *(
+        f"configuration__{name}"
+        for name in (
+            "template",
+            "n_accelerators",
+            "accelerators_per_node",
+            "nics_per_node",
+            "nic_gbit_per_s",
+            "topology",
+            "oversubscription",
+            "rack_power_kw",
+            "site_rack_limit_kw",
+            "cooling",
+            "site_cooling",
+            "it_load_basis",
+            "availability",
+            "goodput_likely",
+        )
+    ),
+    *(
+        f"quote_version__{name}"
+        for name in ("valid_until", "tax_excluded", "lead_weeks_likely", "delivery_commitment", "quote__vendor__name")
+    ),
+)
 Facts = dict[str, Any]
 
 
@@ -43,7 +73,7 @@ class AssessmentFacts:
     of_assessment: Facts
     of_option: Mapping[str, Facts]  # by letter
     assumptions: Mapping[str, ResolvedAssumption]
-    contested_claims: Mapping[str, Sequence[Claim]]  # by the key of the assumption that rests on them
+    contested_claims: Mapping[str, Sequence[str]]  # by the key of the assumption that rests on them
 
 
 @dataclass(kw_only=True)
@@ -55,7 +85,7 @@ class _Rows:
     line_kinds: Mapping[Any, set[str]]  # quote version -> kinds of its lines
     currencies: set[str]
     assumptions: Mapping[str, ResolvedAssumption]
-    contested: Mapping[str, Sequence[Claim]]
+    contested: Mapping[str, Sequence[str]]
     run: RunDocuments | None
     today: date
     phases: dict[str, list[OptionPhase]] = field(default_factory=dict)
@@ -64,12 +94,14 @@ class _Rows:
         return self.assumptions[key].likely if key in self.assumptions else None
 
 
-def gather(assessment: Assessment, *, run: AnalysisRun | None, today: date) -> AssessmentFacts:
+def gather(
+    assessment: Assessment, *, run: AnalysisRun | None, today: date, documents: RunDocuments | None = None
+) -> AssessmentFacts:
     """The facts as they stand now; without a finished run those that only a run knows are not given.
 
-    At most ten queries, whatever the number of options.
+    At most eight queries, whatever the number of options.
     """
-    rows = _read_rows(assessment, run, today)
+    rows = _read_rows(assessment, documents or _documents(run), today)
     of_option = {option.letter: _option_facts(rows, option) for option in rows.options}
     return AssessmentFacts(
         assessment=assessment,
@@ -81,16 +113,19 @@ def gather(assessment: Assessment, *, run: AnalysisRun | None, today: date) -> A
     )
 
 
-def _read_rows(assessment: Assessment, run: AnalysisRun | None, today: date) -> _Rows:
+def _read_rows(assessment: Assessment, run: RunDocuments | None, today: date) -> _Rows:
     client = assessment.client
     phases = OptionPhase.objects.of_client(client).select_related("configuration", "quote_version__quote__vendor")
+    staff = OptionStaff.objects.of_client(client).only("option", "fte_likely")
+    answers = EvidenceAnswer.objects.of_client(client).only("option", "question", "level")
     options = list(
         Option.objects.of_client(client)
         .filter(assessment=assessment, baseline=False)
         .order_by("slot", "letter")
-        .prefetch_related(Prefetch("phases", queryset=phases.order_by("position")))
-        .prefetch_related(Prefetch("staff", queryset=OptionStaff.objects.of_client(client)))
-        .prefetch_related(Prefetch("evidence", queryset=EvidenceAnswer.objects.of_client(client)))
+        .only("letter", "slot", "facility", "committed_kw", "assumptions", "assessment")
+        .prefetch_related(Prefetch("phases", queryset=phases.order_by("position").only(*PHASE_COLUMNS)))
+        .prefetch_related(Prefetch("staff", queryset=staff))
+        .prefetch_related(Prefetch("evidence", queryset=answers))
     )
     of_option = {option.letter: list(option.phases.all()) for option in options}
     versions = {phase.quote_version_id for found in of_option.values() for phase in found if phase.quote_version_id}
@@ -105,9 +140,9 @@ def _read_rows(assessment: Assessment, run: AnalysisRun | None, today: date) -> 
         options=options,
         line_kinds=kinds,
         currencies=currencies,
-        assumptions=resolve(organisation=client.organisation, client=client, assessment_id=assessment.pk),
+        assumptions=resolve(organisation=None, client=client, assessment_id=assessment.pk),
         contested=contested_claims_by_assumption(client=client),
-        run=_documents(run),
+        run=run,
         today=today,
         phases=of_option,
     )
@@ -359,10 +394,12 @@ def _evidence_facts(option: Option) -> Facts:
     return {
         "weakest_evidence_rank": min(evidence_rank(level) for level in found),
         "evidence_levels": ", ".join(str(level.label) for level in found),
-        "weak_evidence": [f"{name}: {level.label}" for name, level in zip(names, found, strict=True)],
+        "evidence": [
+            (f"{name}: {level.label}", evidence_rank(level)) for name, level in zip(names, found, strict=True)
+        ],
     }
 
 
 def evidence_rank(level: str) -> int:
     """0 for none to 5 for an own measurement."""
-    return EvidenceLevel.values.index(level)
+    return EVIDENCE_RANKS[level]

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from apps.analyses.rules.periods import period
 from apps.analyses.rules.vocabulary import joined, money, number
-from apps.assumptions.models import Claim
 
 MARKET_KINDS: Final = ("catalogue", "fx")
 DOUBTFUL: Final = ("contested", "memory")
@@ -30,6 +29,14 @@ class RunDocuments:
 
     def nominal(self, letter: str) -> float:
         return float(self.results["options"][letter]["nominal_usd"]["likely"])
+
+    def capital(self, letter: str) -> float:
+        return float(self.results["options"][letter]["capital_usd"]["likely"])
+
+    def staff(self, letter: str) -> float:
+        """What the option's people cost over the window."""
+        lines = self.results["options"][letter]["lines"]
+        return float(sum(line["total_usd"]["likely"] for line in lines if line["category"] == "staff"))
 
     def npv(self, letter: str) -> float:
         return float(self.results["options"][letter]["npv_usd"]["likely"])
@@ -100,7 +107,7 @@ def _price_label(entry: Mapping[str, Any]) -> str:
 
 # E4 ------------------------------------------------------------------------------------------------------------------
 def driver_facts(
-    run: RunDocuments, *, n_drivers: Decimal | None, claims_of: Mapping[str, Sequence[Claim]]
+    run: RunDocuments, *, n_drivers: Decimal | None, claims_of: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """Which of the largest drivers between the two cheapest options rest on something contested or recalled."""
     letters = run.results["ranking"]["nominal"][:2]
@@ -112,7 +119,7 @@ def driver_facts(
     return {"contested_drivers": [text for text in found if text]}
 
 
-def _doubt(run: RunDocuments, driver: Mapping[str, Any], claims_of: Mapping[str, Sequence[Claim]]) -> str:
+def _doubt(run: RunDocuments, driver: Mapping[str, Any], claims_of: Mapping[str, Sequence[str]]) -> str:
     entry = run.inputs["inputs"].get(driver["input"])
     if entry is None:
         return ""
@@ -121,8 +128,8 @@ def _doubt(run: RunDocuments, driver: Mapping[str, Any], claims_of: Mapping[str,
         claims_of.get(source.get("ref", "").split(" ")[0], ()) if source["kind"] in ("assumption", "option") else ()
     )
     if claims:
-        keys = joined([claim.key for claim in claims])
-        return _("%(input)s rests on the contested claim %(claims)s") % {"input": entry["label"], "claims": keys}
+        words = {"input": entry["label"], "claims": joined(claims)}
+        return _("%(input)s rests on the contested claim %(claims)s") % words
     if source.get("status") == "contested":
         return _("%(input)s is contested") % {"input": entry["label"]}
     if source.get("status") == "memory":
@@ -146,27 +153,30 @@ def has_power_and_cooling(run: RunDocuments, letter: str) -> bool:
 def break_even_facts(
     run: RunDocuments, *, letter: str, fte: Decimal | None, others: Mapping[str, Decimal]
 ) -> dict[str, Any]:
-    """How many people the hardware saving against another owned option would pay for.
+    """Up to how many people the option stays cheaper than the cheapest owned option of another build.
 
-    `others` are the owned options of another build with their staff in FTE; the cheapest of them is the measure.
-    Break-even = their FTE + capital saved / (what one FTE of this option costs over the window).
+    `others` are those options with their staff in FTE. Break-even = own FTE + (their nominal total − own nominal
+    total) / (what one FTE of this option costs over the window).
     """
     computed = run.results["options"]
     known = [other for other in others if other in computed]
     if letter not in computed or not known:
         return {"break_even_text": _("There is no owned option of another build to compare with.")}
     reference = min(known, key=run.nominal)
-    saving = float(computed[reference]["capital_usd"]["likely"]) - float(computed[letter]["capital_usd"]["likely"])
-    staff = sum(line["total_usd"]["likely"] for line in computed[letter]["lines"] if line["category"] == "staff")
+    saving = run.capital(reference) - run.capital(letter)
+    staff = run.staff(letter)
     if not fte or staff <= 0:
         return {"break_even_text": _saving_text(run, letter, reference, saving)}
-    break_even = max(Decimal(0), others[reference] + Decimal(str(saving / staff)) * fte)
-    text = _("%(saving)s That pays for up to %(break_even)s FTE; %(fte)s are planned.") % {
+    dearer = Decimal(str(run.nominal(reference) - run.nominal(letter)))
+    break_even = max(Decimal(0), fte + dearer * fte / Decimal(str(staff)))
+    text = _("%(saving)s Its staff costs %(staff)s against %(other_staff)s. %(end)s") % {
         "saving": _saving_text(run, letter, reference, saving),
-        "break_even": number(round(break_even, 1)),
-        "fte": number(fte),
+        "staff": money(staff, run.currency),
+        "other_staff": money(run.staff(reference), run.currency),
+        "end": _("In all it is cheaper than %(reference)s up to %(break_even)s FTE; %(fte)s are planned.")
+        % {"reference": reference, "break_even": number(round(break_even, 1)), "fte": number(fte)},
     }
-    return {"break_even_fte": round(break_even, 2), "break_even_text": text}
+    return {"break_even_fte": round(break_even, 1), "break_even_text": text}
 
 
 def _saving_text(run: RunDocuments, letter: str, reference: str, saving: float) -> str:

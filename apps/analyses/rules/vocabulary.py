@@ -57,7 +57,7 @@ FACTS: Final[dict[str, Fact]] = {
     "owned_option_beside": Fact(gettext_lazy("an owned option computed beside it")),
     "weakest_evidence_rank": Fact(gettext_lazy("weakest evidence")),
     "evidence_levels": Fact(gettext_lazy("evidence levels")),
-    "weak_evidence": Fact(gettext_lazy("answers to the three mandatory questions")),
+    "evidence": Fact(gettext_lazy("answers to the three mandatory questions")),
 }
 
 
@@ -92,8 +92,8 @@ def number(value: Decimal) -> str:
 
 
 def money(amount: float, currency: str) -> str:
-    """An amount in words, in millions from one million on."""
-    if abs(amount) >= 999_500:
+    """An amount in words, in millions from a tenth of one on."""
+    if abs(amount) >= 100_000:
         return f"{number_format(f'{amount / 1e6:.2f}', use_l10n=True)} M {currency}"
     return f"{number_format(round(amount), use_l10n=True, force_grouping=True)} {currency}"
 
