@@ -202,7 +202,7 @@ def _team_tests(folder: Path, long: bool) -> Outcome:
 def _pytest(folder: Path, stack: str, extra: dict[str, str], marks: str) -> Outcome:
     report = folder / f"{stack}.xml"
     processes = "1" if extra.get("TEST_REDIS_URL") else SUITE_PROCESSES  # a given server is one queue for all
-    command = [str(PYTHON), "-m", "pytest", "tests", "-q", "-n", processes, "--dist", "worksteal"]
+    command = [str(PYTHON), "-m", "pytest", "tests", "-q", "-n", processes, "--dist", "loadgroup"]
     command += ["--no-header", "-p", "no:cacheprovider", f"--junitxml={report}"]
     command += ["-m", marks or "long or not long"]
     environment = {**_plain_environment(), **extra, "SPINECUT_TEST_STACK": stack}

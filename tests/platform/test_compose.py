@@ -112,6 +112,11 @@ def filled_in(value, given):
     return re.sub(r"\$\{([A-Z_]+)(:[-?][^}]*)?\}", replace, str(value))
 
 
+def natively(test):
+    """One process of a parallel test run has the deployment; a second one would start all of it again."""
+    return pytest.mark.worker(pytest.mark.xdist_group("deployment")(test))
+
+
 class Deployment:
     """migrate, web, worker and scheduler as the file starts them, with the test's own two servers underneath."""
 
@@ -211,14 +216,14 @@ def deployment(tmp_path_factory, live_services):
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.mark.worker
+@natively
 def test_the_processes_of_the_file_become_ready_with_its_environment(deployment):
     deployment.wait_for("/health/live")
     parts = json.loads(deployment.wait_for("/health/ready"))["parts"]
     assert set(parts.values()) == {"ok"}
 
 
-@pytest.mark.worker
+@natively
 def test_the_health_checks_of_the_file_pass_natively(deployment):
     deployment.wait_for("/health/ready")
     for name in ("web", "scheduler"):
@@ -230,7 +235,7 @@ def test_the_health_checks_of_the_file_pass_natively(deployment):
     deployment.run_once(["sh", "-c", command.replace("$$HOSTNAME", os.uname().nodename)], "worker")
 
 
-@pytest.mark.worker
+@natively
 def test_an_unknown_host_name_and_plain_http_are_not_served(deployment):
     deployment.wait_for("/health/live")
     url = f"http://127.0.0.1:{deployment.port}/accounts/login/"
@@ -248,7 +253,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-@pytest.mark.worker
+@natively
 def test_every_log_line_of_web_is_json(deployment):
     deployment.wait_for("/health/live")
     lines = [line for line in deployment.log("web").splitlines() if line.strip()]
