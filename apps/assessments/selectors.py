@@ -21,7 +21,7 @@ def get_assessment(user: User, assessment_id: uuid.UUID) -> Assessment:
 def options_of(user: User, assessment: Assessment) -> QuerySet[Option]:
     """Options in the order of their slots, with phases, configurations, quotes, lines, staff and evidence.
 
-    Six queries for any number of options.
+    Five queries for any number of options.
     """
     phases = OptionPhase.unscoped.select_related("configuration", "quote_version__quote__vendor").order_by("position")
     evidence = EvidenceAnswer.unscoped.order_by("question")
