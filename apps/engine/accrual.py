@@ -8,7 +8,7 @@ import numpy as np
 
 from apps.engine.document import Anchor, Line, Monthly, Once
 from apps.engine.factors import Value
-from apps.engine.timing import Clock, Matrix, running_total
+from apps.engine.timing import Clock, Matrix, over_months, running_total
 
 
 @dataclass(kw_only=True)
@@ -73,7 +73,7 @@ def _depreciation(line: Line, clock: Clock) -> Matrix:
     # what was consumed before signature counts in month 0
     charge[0] = charge[0] + np.clip(-np.asarray(start) / life, 0.0, 1.0)
     if line.disposed_at_horizon:
-        charge[-1] = charge[-1] + recognised_profile(line, clock)[-1] - charge.sum(axis=0)
+        charge[-1] = charge[-1] + recognised_profile(line, clock)[-1] - over_months(charge)
     return charge
 
 

@@ -1,5 +1,6 @@
 """Draws of the uncertain inputs: scrambled Sobol points, turned into each distribution by its inverse."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -60,7 +61,10 @@ class Sampler:
         if first:
             sobol.fast_forward(first)
         for start in range(first, last, size):
-            points = np.ascontiguousarray(sobol.random(min(size, last - start)).T)
+            with warnings.catch_warnings():
+                # a stretch need not be a power of two; the run as a whole is
+                warnings.simplefilter("ignore", UserWarning)
+                points = np.ascontiguousarray(sobol.random(min(size, last - start)).T)
             points += HALF_A_STEP
             yield self.values(points)
 

@@ -12,7 +12,7 @@ from apps.engine.factors import Value, evaluate
 from apps.engine.finance import annuity_factor
 from apps.engine.flows import Cash, option_cash
 from apps.engine.tax import year_ends
-from apps.engine.timing import Clock, Matrix, running_total
+from apps.engine.timing import Clock, Matrix, over_months, running_total
 from apps.engine.units import MONTHS_PER_YEAR
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ def by_period(flows: Matrix, settled: Value) -> Matrix:
     rows = [flows[0]]
     start = 1
     for end in ends:
-        rows.append(flows[start : end + 1].sum(axis=0))
+        rows.append(over_months(flows[start : end + 1]))
         start = end + 1
     return np.stack(np.broadcast_arrays(*rows, np.asarray(settled)))
 
@@ -75,10 +75,10 @@ def option_figures(document: Document, option: Option, values: Mapping[str, Valu
         cash = option_cash(option, values, clock, document.tax)
     flows = cash.flows
     periods = by_period(flows, cash.at_horizon)
-    nominal = periods.sum(axis=0)
-    npv = (flows * discount).sum(axis=0) + cash.at_horizon * discount[-1]
+    nominal = over_months(periods)
+    npv = over_months(flows * discount) + cash.at_horizon * discount[-1]
     rate = evaluate(document.discount_rate, values)
-    tax = 0.0 if cash.tax is None else cash.tax.running.sum(axis=0) + cash.tax.on_disposal
+    tax = 0.0 if cash.tax is None else over_months(cash.tax.running) + cash.tax.on_disposal
     operating = nominal - cash.capital - cash.resale - cash.financing - tax
     totals = {
         "nominal_usd": nominal,

@@ -9,7 +9,7 @@ from apps.engine.document import Anchor, Monthly, Once, Option, Tax
 from apps.engine.factors import Value, evaluate
 from apps.engine.financing import Schedule, lease_schedule, loan_schedule
 from apps.engine.tax import TaxFlows, tax_flows
-from apps.engine.timing import Clock, Matrix, Months
+from apps.engine.timing import Clock, Matrix, Months, over_months
 from apps.engine.units import HOURS_PER_DAY, HOURS_PER_MONTH
 
 Values = Mapping[str, Value]
@@ -61,13 +61,13 @@ class Cash:
     @property
     def resale(self) -> Value:
         """All proceeds of disposal, as a negative number."""
-        early = 0.0 if self.resold is None else self.resold.sum(axis=0)
+        early = 0.0 if self.resold is None else over_months(self.resold)
         return self.resold_at_horizon + early
 
     @property
     def financing(self) -> Value:
         """What loans and leases add: payments and settlements less what was drawn."""
-        return sum((part.cash.sum(axis=0) + part.settlement for part in self.schedules), 0.0)
+        return sum((over_months(part.cash) + part.settlement for part in self.schedules), 0.0)
 
 
 def line_amounts(option: Option, values: Values) -> dict[str, Value]:
@@ -268,8 +268,8 @@ def option_supply(option: Option, clock: Clock) -> Supply:
         available_gpu_hours=available,
         productive_gpu_hours=productive,
         pflop_days=pflop_days,
-        demanded_gpu_hours=0.0 if wanted is None else wanted.sum(axis=0),
-        unmet_gpu_hours=0.0 if unmet is None else unmet.sum(axis=0),
+        demanded_gpu_hours=0.0 if wanted is None else over_months(wanted),
+        unmet_gpu_hours=0.0 if unmet is None else over_months(unmet),
         unmet_by_month=unmet,
     )
 

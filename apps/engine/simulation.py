@@ -24,6 +24,7 @@ from apps.engine.figures import (
     phase_months,
     resale_value,
 )
+from apps.engine.timing import over_months
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -191,12 +192,12 @@ def _keep_lines(samples: Samples, key: str, figures: Figures, place: tuple[int, 
     if cash.bridged is not None:
         _keep(store, f"{key}.bridge", cash.bridged_total, place)
     for schedule in cash.schedules:
-        _keep(store, f"{key}.{schedule.kind}_payments", schedule.payments.sum(axis=0), place)
+        _keep(store, f"{key}.{schedule.kind}_payments", over_months(schedule.payments), place)
         _keep(store, f"{key}.{schedule.kind}_settlement", schedule.settlement, place)
         if schedule.kind == "loan":
-            _keep(store, f"{key}.loan_drawn", -schedule.drawn.sum(axis=0), place)
+            _keep(store, f"{key}.loan_drawn", -over_months(schedule.drawn), place)
     if cash.tax is not None:
-        _keep(store, f"{key}.tax_saved", cash.tax.running.sum(axis=0), place)
+        _keep(store, f"{key}.tax_saved", over_months(cash.tax.running), place)
         _keep(store, f"{key}.tax_on_disposal", np.atleast_1d(cash.tax.on_disposal), place)
 
 

@@ -10,7 +10,7 @@ from apps.engine.document import Line, Option, Tax
 from apps.engine.factors import Value, evaluate
 from apps.engine.finance import MACRS_5_YEAR_PERCENT
 from apps.engine.financing import Schedule
-from apps.engine.timing import Clock, Matrix
+from apps.engine.timing import Clock, Matrix, over_months
 from apps.engine.units import MONTHS_PER_YEAR
 
 
@@ -44,12 +44,12 @@ def tax_flows(
     for line in option.bought_lines:
         amount = amounts[line.key]
         if line.group == "residual":
-            disposal = disposal + (clock.profile(line.timing) * amount).sum(axis=0)
+            disposal = disposal + over_months(clock.profile(line.timing) * amount)
         elif line.treatment == "capital":
             charge = _tax_depreciation(line, tax, clock)
             running = running + charge * amount
             if line.disposed_at_horizon:
-                left = recognised_profile(line, clock)[-1] - charge.sum(axis=0)
+                left = recognised_profile(line, clock)[-1] - over_months(charge)
                 disposal = disposal + left * amount
         else:
             running = running + accrual_profile(line, clock) * amount
@@ -66,7 +66,7 @@ def _absorbed(deductions: Matrix, disposal: Value, rate: Value, absorption: str)
     """Return the cash that deductions by month save, settled by year."""
     if absorption == "full":
         return TaxFlows(running=-rate * _by_year(deductions), on_disposal=-rate * disposal, carried_forward=0.0)
-    pool = deductions.sum(axis=0)
+    pool = over_months(deductions)
     gain = np.maximum(-np.asarray(disposal), 0.0)
     pool = pool + np.maximum(np.asarray(disposal), 0.0)
     return TaxFlows(
@@ -87,7 +87,7 @@ def _by_year(by_month: Matrix) -> Matrix:
     result = np.zeros_like(by_month)
     start = 0
     for end in year_ends(by_month.shape[0] - 1):
-        result[end] = by_month[start : end + 1].sum(axis=0)
+        result[end] = over_months(by_month[start : end + 1])
         start = end + 1
     return result
 

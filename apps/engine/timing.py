@@ -30,6 +30,11 @@ def running_total(flows: Matrix) -> Matrix:
     return result
 
 
+def over_months(flows: Matrix) -> NDArray[np.float64]:
+    """Return sums over the months, shape (draws,), added in their order however many draws there are."""
+    return flows.sum(axis=0) if flows.shape[1] > 1 else np.cumsum(flows, axis=0)[-1]
+
+
 class Clock:
     """Dates and monthly shares of one option for one set of values; each is worked out once."""
 
@@ -138,7 +143,7 @@ class Clock:
         key = (start, end)
         if key not in self._year_shares:
             window = self.window(start, end)
-            self._year_shares[key] = [window[rows].sum(axis=0) for rows in self.year_rows()]
+            self._year_shares[key] = [over_months(window[rows]) for rows in self.year_rows()]
         return self._year_shares[key]
 
     def price_levels(self, timing: Monthly) -> list[Value]:
@@ -195,5 +200,5 @@ class Clock:
         upfront = self.worth(timing.upfront_share, 0.0)
         if isinstance(upfront, float) and upfront == 0.0:
             return consumed
-        whole = consumed.sum(axis=0)
+        whole = over_months(consumed)
         return consumed * (1.0 - upfront) + self.on(self.date(timing.start)) * (upfront * whole)

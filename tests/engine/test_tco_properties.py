@@ -254,7 +254,7 @@ def test_the_rank_correlation_asked_for_is_reached(asked, sign):
         assert spearmanr(values[one], values[other]).statistic == pytest.approx(expected * float(asked), abs=0.03)
     alone = deepcopy(base) | {"correlation_groups": {"gpu": "0"}}
     free = next(Sampler.of(parse_document(alone)).chunks(0, 8192, 8192))
-    assert np.sort(values["a"]) == pytest.approx(np.sort(free["a"]), abs=0.05)
+    assert np.sort(values["a"]) == pytest.approx(np.sort(free["a"]), abs=0.15)
 
 
 @pytest.mark.parametrize(
