@@ -80,7 +80,7 @@ class ChecksSheet:
             self.compare(f"{key}: debt closes at zero", (left, value), (self.inputs.constants["zero"].ref, 0.0))
 
     def tie_out(self, views: Mapping[str, OptionView], results: Mapping[str, Any]) -> None:
-        """The engine's totals beside the workbook's; they need not agree once an input is changed, as the sheet says."""
+        """The engine's totals beside the workbook's; they need not agree once an input is changed."""
         self.sheet.line()
         self.sheet.text(self.sheet.line(), 0, "Tie-out with the run", "group")
         row = self.sheet.line()

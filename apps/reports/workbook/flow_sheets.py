@@ -239,7 +239,8 @@ def write_months(
 
 def _percentages_last(lines: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The lines with each percentage after its bases, otherwise in their order."""
-    remaining, ordered = list(lines), []
+    ordered: list[Mapping[str, Any]] = []
+    remaining = list(lines)
     here = {line["key"] for line in lines}
     while remaining:
         done = {line["key"] for line in ordered}
