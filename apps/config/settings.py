@@ -258,6 +258,7 @@ STORAGES = {
         )
     },
 }
+CSRF_FAILURE_VIEW = "apps.web.views.errors.csrf_failed"
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 CONTENT_SECURITY_POLICY = {

@@ -12,3 +12,8 @@ urlpatterns = [
     path("accounts/", include("apps.accounts.urls")),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = "apps.web.views.errors.bad_request"
+handler403 = "apps.web.views.errors.forbidden"
+handler404 = "apps.web.views.errors.not_found"
+handler500 = "apps.web.views.errors.server_error"

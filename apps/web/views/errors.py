@@ -1,8 +1,10 @@
 """Pages for what could not be answered: generic words and the reference under which the log has the rest."""
 
+import sys
 from typing import Any
 
 import structlog
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -39,6 +41,9 @@ def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """Our fault; a database that does not answer is told apart, as trying again helps then."""
+    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+        return unavailable(request)
     return _page(request, 500, _("Something went wrong on our side"), _("It has been logged. Nothing was half-saved."))
 
 
