@@ -5,19 +5,19 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.utils import timezone
 
-from apps.accounts.models import Client
 from apps.analyses import wake
 from apps.analyses.models import AnalysisRun, RunChunk
 
 State = AnalysisRun.State
 Verdict = Literal["go on", "cancelled", "lost"]
+CLAIM_LOCK: Final = 5_194_301  # any number that nothing else in the database uses for an advisory lock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,27 +78,42 @@ def free(now: datetime) -> Q:
 
 def claim_run(run_id: uuid.UUID, *, worker: str) -> Claimed | None:
     """Take the run, or what is fairer to take first; None if there is nothing to do for this message."""
-    run = runs().filter(free(timezone.now()), pk=run_id).first()
-    if run is None:
-        return None
-    fairer = _claim_fairer(run.client_id, worker=worker)
-    if fairer is not None:
-        wake.wake_for_run(run_id)  # its message was used up for another client's run
-        return fairer
-    return _take(run, worker=worker)
+    with transaction.atomic():
+        _one_claim_at_a_time()
+        run = runs().filter(free(timezone.now()), pk=run_id).first()
+        if run is None:
+            return None
+        fairer = _claim_fairer(run.client_id, worker=worker)
+        if fairer is not None:  # this run's message was used up for another client's
+            transaction.on_commit(partial(wake.wake_for_run, run_id), robust=True)
+            return fairer
+        return _take(run, worker=worker)
 
 
 def claim_chunk(chunk_id: uuid.UUID, *, worker: str) -> Claimed | None:
     """Take the chunk, or what is fairer to take first; None if there is nothing to do for this message."""
-    waiting = chunks().filter(free(timezone.now()), pk=chunk_id, run__state=State.RUNNING)
-    chunk = waiting.select_related("run").first()
-    if chunk is None:
-        return None
-    fairer = _claim_fairer(chunk.client_id, worker=worker)
-    if fairer is not None:
-        wake.wake_for_chunk(chunk_id)
-        return fairer
-    return _take_chunk(chunk, worker=worker)
+    with transaction.atomic():
+        _one_claim_at_a_time()
+        waiting = chunks().filter(free(timezone.now()), pk=chunk_id, run__state=State.RUNNING)
+        chunk = waiting.select_related("run").first()
+        if chunk is None:
+            return None
+        fairer = _claim_fairer(chunk.client_id, worker=worker)
+        if fairer is not None:
+            transaction.on_commit(partial(wake.wake_for_chunk, chunk_id), robust=True)
+            return fairer
+        return _take_chunk(chunk, worker=worker)
+
+
+def _one_claim_at_a_time() -> None:
+    """Let claims wait for each other until the caller's transaction ends: each has to see what the others hold.
+
+    Otherwise two workers that become free together both find that a client holds nothing, and both serve it. On SQLite
+    a transaction holds the write lock from its start.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
 
 
 def running_runs(client_id: uuid.UUID, now: datetime) -> QuerySet[AnalysisRun]:
@@ -107,26 +122,19 @@ def running_runs(client_id: uuid.UUID, now: datetime) -> QuerySet[AnalysisRun]:
 
 
 def _take(run: AnalysisRun, *, worker: str) -> Claimed | None:
-    """Claim the run. A split run is started instead, and its first free chunk claimed."""
+    """Claim the run, inside the caller's transaction. A split run is started, and its first chunk claimed."""
     now = timezone.now()
-    with transaction.atomic():
-        # PostgreSQL: two claims for one client wait for each other, so both cannot be the last below the limit.
-        # SQLite: the transaction holds the write lock from its start.
-        Client.objects.select_for_update(no_key=True).filter(pk=run.client_id).first()
-        below_limit = running_runs(run.client_id, now).exclude(pk=run.pk).count() < settings.RUNS_RUNNING_PER_CLIENT
-        row = runs().filter(pk=run.pk)
-        if not below_limit:
-            row.filter(state=State.QUEUED).update(message_sent_at=None)
-            return None
-        if run.n_chunks:
-            started = _start_split(run, now)
-        else:
-            free_row = row.filter(free(now), attempt__lt=settings.RUN_MAX_ATTEMPTS, cancel_requested=False)
-            attempt = _claim_row(free_row, row, worker=worker, now=now, heartbeat_at=now, started_at=now, stage="")
-            if attempt is None:
-                return None
-            return Claimed(run_id=run.pk, client_id=run.client_id, kind=run.kind, attempt=attempt)
-    return _take_first_chunk(run.pk, worker=worker) if started else None
+    row = runs().filter(pk=run.pk)
+    if running_runs(run.client_id, now).exclude(pk=run.pk).count() >= settings.RUNS_RUNNING_PER_CLIENT:
+        row.filter(state=State.QUEUED).update(message_sent_at=None)  # the end of one of the others sends the next
+        return None
+    if run.n_chunks:
+        return _take_first_chunk(run.pk, worker=worker) if _start_split(run, now) else None
+    free_row = row.filter(free(now), attempt__lt=settings.RUN_MAX_ATTEMPTS, cancel_requested=False)
+    attempt = _claim_row(free_row, row, worker=worker, now=now, heartbeat_at=now, started_at=now, stage="")
+    if attempt is None:
+        return None
+    return Claimed(run_id=run.pk, client_id=run.client_id, kind=run.kind, attempt=attempt)
 
 
 def _claim_row(free_row: QuerySet[Any], row: QuerySet[Any], *, worker: str, now: datetime, **values: Any) -> int | None:
@@ -156,13 +164,12 @@ def _take_first_chunk(run_id: uuid.UUID, *, worker: str) -> Claimed | None:
 
 def _take_chunk(chunk: RunChunk, *, worker: str) -> Claimed | None:
     now = timezone.now()
-    with transaction.atomic():
-        row = chunks().filter(pk=chunk.pk)
-        # No join here: PostgreSQL checks the conditions again on a row it waited for, but not those of a subquery.
-        free_row = row.filter(
-            free(now), attempt__lt=settings.RUN_MAX_ATTEMPTS, run_id__in=runs().filter(state=State.RUNNING).values("pk")
-        )
-        attempt = _claim_row(free_row, row, worker=worker, now=now, heartbeat_at=now)
+    row = chunks().filter(pk=chunk.pk)
+    # No join here: PostgreSQL checks the conditions again on a row it waited for, but not those of a subquery.
+    free_row = row.filter(
+        free(now), attempt__lt=settings.RUN_MAX_ATTEMPTS, run_id__in=runs().filter(state=State.RUNNING).values("pk")
+    )
+    attempt = _claim_row(free_row, row, worker=worker, now=now, heartbeat_at=now)
     if attempt is None:
         return None
     return Claimed(

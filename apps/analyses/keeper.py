@@ -50,7 +50,7 @@ class Keeper:
 
     may_kill: bool = False  # only in a pool process, which its parent replaces; see apps.config.celery
 
-    def __init__(self, claimed: Claimed, *, total: int, end_by_force: Callable[[Claimed, Reason], None]) -> None:
+    def __init__(self, claimed: Claimed, *, total: int, end_by_force: Callable[[Claimed, Reason], object]) -> None:
         self._claimed = claimed
         self._end_by_force = end_by_force
         self._latest: tuple[str, int, int] = ("", 0, total)

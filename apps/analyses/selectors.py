@@ -84,16 +84,19 @@ def differences_between(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
 def _changed_inputs(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     found = []
     for key in sorted(set(then) | set(now)):
-        old, new = then.get(key), now.get(key)
+        if key not in then:
+            new = now[key]
+            found.append(_("%(label)s is new: %(value)s.") % {"label": new["label"], "value": _value(new)})
+            continue
+        old = then[key]
+        if key not in now:
+            what = {"label": old["label"], "value": _value(old)}
+            found.append(_("%(label)s is no longer used; it was %(value)s.") % what)
+            continue
+        new = now[key]
         if old == new:
             continue
-        if old is None:
-            found.append(_("%(label)s is new: %(value)s.") % {"label": new["label"], "value": _value(new)})
-        elif new is None:
-            found.append(
-                _("%(label)s is no longer used; it was %(value)s.") % {"label": old["label"], "value": _value(old)}
-            )
-        elif _value(old) != _value(new):
+        if _value(old) != _value(new):
             found.append(
                 _("%(label)s: %(old)s, now %(new)s.") % {"label": new["label"], "old": _value(old), "new": _value(new)}
             )

@@ -2,9 +2,11 @@
 
 import threading
 import time
+import uuid
 from datetime import timedelta
 from typing import Any
 
+from celery import current_app
 from django.contrib.auth.hashers import make_password
 from django.db import connection, transaction
 from django.utils import timezone
@@ -48,6 +50,17 @@ def request(
         content = {**defaults, **document, **({} if equal else {"serial": f"{time.time_ns()}-{next(_serial)}"})}
         run_ids.append(str(services.request_run(by=owner, assessment=asked, kind=kind, document=content).pk))
     return run_ids
+
+
+def request_document(*, assessment: str, kind: str, document: dict[str, Any]) -> str:
+    """Request a run of a real engine."""
+    asked = _assessment(assessment)
+    return str(services.request_run(by=_owner(asked), assessment=asked, kind=kind, document=document).pk)
+
+
+def request_sweep(*, assessment: str, axes: list[dict[str, Any]], base: dict[str, Any]) -> str:
+    asked = _assessment(assessment)
+    return str(services.request_sweep(by=_owner(asked), assessment=asked, axes=axes, base=base).pk)
 
 
 def request_timed(**values: Any) -> dict[str, Any]:
@@ -110,6 +123,12 @@ def retry(*, run_id: str) -> str:
 def wake_many(*, run_id: str, n: int) -> None:
     for _number in range(n):
         wake.wake_for_run(run_id)  # type: ignore[arg-type]
+
+
+def send_nonsense() -> None:
+    """Messages for a run that never was, for one that is no id at all, and for an unknown task."""
+    for task, row in ((wake.EXECUTE_RUN, str(uuid.uuid4())), (wake.EXECUTE_CHUNK, "no id"), ("no.such.task", "1")):
+        current_app.send_task(task, args=[row], retry=False, ignore_result=True)
 
 
 def audit_actions(*, run_id: str) -> list[str]:

@@ -89,8 +89,9 @@ class Process:
         return self.log_path.read_text(errors="replace")
 
     def children(self) -> list[int]:
-        path = Path(f"/proc/{self.pid}/task/{self.pid}/children")
-        return [int(pid) for pid in path.read_text().split()]
+        """Ids of the child processes, whichever thread has started them."""
+        threads = Path(f"/proc/{self.pid}/task").glob("*/children")
+        return [int(pid) for thread in threads for pid in thread.read_text().split()]
 
     def signal_group(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -72,12 +72,11 @@ def broker_away(stand: Installation) -> Iterator[None]:
 
 
 def put_rubbish(stand: Installation) -> None:
-    """An empty message, half a message, and one for a task that does not exist."""
-    if stand.redis is not None:
-        with redis_of(stand) as client:
-            client.lpush("celery", "", '{"body": "', "[1, 2]")
+    """Messages for rows and tasks that do not exist; as files also an empty one, and halves of one."""
+    stand.act("send_nonsense")
+    if stand.redis is not None:  # Redis takes a message whole or not at all
         return
-    for number, text in enumerate(["", '{"body": "', '{"body": "e30=", "properties": {}}']):
+    for number, text in enumerate(["", '{"body": "', "[]", '{"body": "e30=", "properties": {}}']):
         (messages_of(stand) / f"{number}_rubbish.celery.msg").write_text(text)
 
 
