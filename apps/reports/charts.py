@@ -17,14 +17,13 @@ MOST_TICKS = 6
 
 
 def nice_ticks(highest: float) -> list[float]:
-    """At most six ticks from zero to just above `highest`, at steps of 1, 2, 2.5 or 5 times a power of ten."""
+    """At most six ticks from zero up to `highest`, at steps of 1, 2, 2.5 or 5 times a power of ten."""
     if highest <= 0:
         return [0.0, 1.0]
-    rough = highest / (MOST_TICKS - 1)
+    rough = highest / MOST_TICKS
     power = 10 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
-    count = math.ceil(highest / step - 1e-9)
-    return [round(step * i, 10) for i in range(count + 1)]
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power > rough)
+    return [round(step * i, 10) for i in range(math.floor(highest / step) + 1)]
 
 
 def _millions(values: Iterable[float]) -> list[float]:
@@ -85,8 +84,8 @@ def cumulative_cost(run: CostRun, option: CostOption, rival: CostOption | None, 
     paid, net = monthly["cumulative_usd"], monthly["cumulative_net_usd"]
     months = list(range(len(paid["likely"])))
     others = rival.found["monthly"]["cumulative_usd"] if rival else None
-    highest = max(max(paid["p90"]), max(others["p90"]) if others else 0.0) / MILLION
-    ticks = nice_ticks(highest * 1.02)
+    highest = max([*paid["p90"], *(others["p90"] if others else [])]) / MILLION
+    ticks = nice_ticks(highest)
     residual = option.found["residual_usd"]["likely"] or 0.0
     chart: dict[str, Any] = {
         "kind": "cumulative",
@@ -94,7 +93,7 @@ def cumulative_cost(run: CostRun, option: CostOption, rival: CostOption | None, 
         "months": months,
         "x_ticks": [m for m in months if m % _tick_months(run.horizon) == 0],
         "y_ticks": ticks,
-        "y_max": max(ticks[-1], highest * 1.02),
+        "y_max": round(max(ticks[-1], highest) * 1.04, 6),
         "y_title": f"M {run.currency}",
         "x_title": _("Month from signature"),
         "bands": _stack(option),
@@ -103,12 +102,12 @@ def cumulative_cost(run: CostRun, option: CostOption, rival: CostOption | None, 
         "paid_p90": _millions(paid["p90"]),
         "paid_label": _("%s, paid so far") % option.key,
         "net": _millions(net["likely"]) if abs(residual) >= 1 else None,
-        "net_label": _("%s, less what it could be sold for") % option.key,
+        "net_label": _("%s less resale value at that age") % option.key,
         "net_short": _("%s less resale") % option.key,
         "rival": None,
         "break_even": _break_even(run, option, rival, basis),
         "ends": [_end(o) for o in (option, rival) if o is not None],
-        "ends_label": _("TCO less<br>residual"),
+        "ends_label": [_("TCO less"), _("residual")],
     }
     if rival and others:
         chart["rival"] = {

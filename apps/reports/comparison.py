@@ -1,4 +1,4 @@
-"""The quote comparison: lines as rows, options as columns, differences in words; and the way from one total to another."""
+"""The quote comparison: lines as rows, options as columns, differences in words; and the way between two totals."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -79,9 +79,7 @@ class Comparison:
                 head += [f"{against}, {self.unit}", _("%s, share") % against]
         yield head
         for row in self.rows:
-            cells = [
-                text for number, cell in enumerate(row.cells) for text in cell.texts(reference=number == 0)
-            ]
+            cells = [text for number, cell in enumerate(row.cells) for text in cell.texts(reference=number == 0)]
             yield [row.label, row.note, *cells]
 
 
@@ -164,7 +162,19 @@ class _Builder:
         cells = []
         for i, option in enumerate(self.options):
             cells.append(self._line_cell(i, option, found[i], row, groups, reference, found[0]))
-        return CompareRow("line", label, note if note != label else "", cells)
+        notes = [note if note != label else "", self._units([line for lines in found for line in lines])]
+        return CompareRow("line", label, " · ".join(part for part in notes if part), cells)
+
+    def _units(self, lines: Sequence[Mapping[str, Any]]) -> str:
+        """The units of prices that are not shown in thousands, such as USD/GPU-hour."""
+        found: dict[str, None] = {}
+        for line in lines:
+            for option in self.options:
+                for key in _given_keys(option, line)[:2]:
+                    unit = self.run.inputs.unit(key)
+                    if unit[3:4] == "/" and not _in_thousands(self.run, key) and _is_price(self.run, key):
+                        found[unit] = None
+        return ", ".join(found)
 
     def _line_cell(
         self,
@@ -220,8 +230,8 @@ class _Builder:
 
     def _sum_cell(self, i: int, sums: Sequence[float], how: str, *, kind: str) -> OptionCell:
         option = self.options[i]
-        difference, note = ("", "") if i == 0 else self._difference(
-            sums[i], sums[0], self._comparable(option, (), kind)
+        difference, note = (
+            ("", "") if i == 0 else self._difference(sums[i], sums[0], self._comparable(option, (), kind))
         )
         return OptionCell(
             amount=self._money(sums[i]),
@@ -256,9 +266,7 @@ class _Builder:
             )
         shares = [
             figures.number_in_unit(self.run.inputs.value(key), "fraction")
-            for key in dict.fromkeys(
-                key for line in found[0] for key in _given_keys(self.options[0], line)
-            )
+            for key in dict.fromkeys(key for line in found[0] for key in _given_keys(self.options[0], line))
         ]
         note = _("%s of price") % ", ".join(shares) if shares else ""
         return [CompareRow("line", _("Residual, month %s") % self.run.horizon, note, cells, rule_above=True)]
@@ -322,6 +330,10 @@ def _in_thousands(run: CostRun, key: str) -> bool:
     return "/" in item["unit"] and item["unit"][:3].isupper() and abs(float(item["likely"])) >= 1000
 
 
+def _is_price(run: CostRun, key: str) -> bool:
+    return run.inputs.by_key[key]["source"].get("kind") != "fx"
+
+
 def _writer(run: CostRun, key: str) -> Callable[[Any], str]:
     unit = run.inputs.unit(key)
     if _in_thousands(run, key):
@@ -341,12 +353,10 @@ def _input_text(run: CostRun, key: str) -> str:
 
 
 def _range_text(run: CostRun, key: str) -> str:
-    item, unit = run.inputs.by_key[key], run.inputs.unit(key)
-    priced = unit[3:4] == "/" and not _in_thousands(run, key)
-    words = f" {unit}" if priced else ""
+    item = run.inputs.by_key[key]
     if item["low"] is None or item["high"] is None:
-        return words.strip()
-    return figures.range_text(item["low"], item["high"], _writer(run, key)) + words
+        return ""
+    return figures.range_text(item["low"], item["high"], _writer(run, key))
 
 
 def _rate_text(run: CostRun, price: str, rate: str) -> str:
@@ -362,7 +372,7 @@ def _rate_text(run: CostRun, price: str, rate: str) -> str:
     }
 
 
-# From one option to another ---------------------------------------------------------------------------------------------
+# From one option to another -----------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Step:
     """One row of the waterfall, placed in per cent of the axis."""
@@ -402,9 +412,7 @@ def waterfall(run: CostRun, first: CostOption, second: CostOption) -> Waterfall:
     for (label, change), before, after in zip(changes, levels, levels[1:], strict=False):
         word = _("better") if change < 0 else _("worse")
         kind = "decrease" if change < 0 else "increase"
-        steps.append(
-            Step(label, figures.fixed(change / 1e6, 2, sign=True), word, place(before), place(after), kind)
-        )
+        steps.append(Step(label, figures.fixed(change / 1e6, 2, sign=True), word, place(before), place(after), kind))
     end = second.total(NOMINAL)["likely"]
     gap = figures.fixed((end - start) / 1e6, 2, sign=True)
     word = _("better") if end < start else _("worse")
@@ -441,7 +449,7 @@ def _axis(levels: Sequence[float]) -> tuple[float, float, list[float]]:
     """Where the axis begins and ends, at round numbers, and at most six ticks."""
     low, high = min(levels), max(levels)
     span = max(high - low, 0.02 * abs(high), 1.0)
-    step = nice_ticks(span * 1.25)[1]
+    step = nice_ticks(span * 1.05)[1]
     begin = max(0.0, (low - 0.06 * span) // step * step) if low > 0 else (low // step) * step
     ticks = [begin]
     while ticks[-1] < high + 0.04 * span:

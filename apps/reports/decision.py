@@ -1,7 +1,7 @@
 """What the Decision page shows of a run, of the rules and of the next steps."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,17 @@ from apps.assessments.models import Assessment, Option
 from apps.reports import figures
 from apps.reports.cost_run import NOMINAL, NPV, CostOption, CostRun, shared_scale
 from apps.reports.terms import Validity, evidence_levels, quote_validity
+from apps.vendors.models import EvidenceLevel
 
 MOST_STEPS = 4
 MANDATORY = 3
 
 QUESTIONS: tuple[tuple[str, Promise, Promise], ...] = (
-    ("Q1", gettext_lazy("Has bisection bandwidth been measured at the scale we will use?"), gettext_lazy("test, node count, date")),
+    (
+        "Q1",
+        gettext_lazy("Has bisection bandwidth been measured at the scale we will use?"),
+        gettext_lazy("test, node count, date"),
+    ),
     (
         "Q2",
         gettext_lazy("What are all-to-all latency and bandwidth under realistic expert routing?"),
@@ -84,6 +89,43 @@ def option_rows(
     ]
 
 
+def option_csv(rows: Sequence[OptionRow], basis: str, run: CostRun) -> Iterator[list[str]]:
+    """The option rows as the page shows them."""
+    names = {NOMINAL: _("nominal"), NPV: _("NPV at %s") % run.rate_text}
+    other = NPV if basis == NOMINAL else NOMINAL
+    yield [
+        _("Option"),
+        _("Name"),
+        _("Rank"),
+        _("TCO, %(n)s months, M %(currency)s, %(basis)s")
+        % {"n": run.horizon, "currency": run.currency, "basis": names[basis]},
+        "P10–P90",
+        f"M {run.currency}, {names[other]}",
+        "P10–P90",
+        _("Cheapest in draws of 100"),
+        _("Training cycles, ship week, revenue, fit with the roadmap"),
+        *(_("Evidence %s") % question for question, _level in (rows[0].levels if rows else [])),
+        _("Quote valid until"),
+        _("Days from today"),
+    ]
+    for row in rows:
+        rank = str(row.rank) if row.rank else _("not ranked: %s") % ", ".join(row.gates) if row.gates else ""
+        yield [
+            row.option.key,
+            row.option.name,
+            rank,
+            row.number,
+            row.range_words,
+            row.other_number,
+            row.other_range_words,
+            "" if row.draws is None else str(row.draws),
+            _("not computed yet"),
+            *(str(EvidenceLevel(level).label) for _question, level in row.levels),
+            row.validity.date_words if row.validity else figures.not_given(),
+            row.validity.days_words if row.validity else "",
+        ]
+
+
 def _levels(option: Option | None) -> list[tuple[str, str]]:
     if option is None:
         return []
@@ -99,7 +141,7 @@ def prices_as_of(run: CostRun) -> str:
     return figures.day(newest) if newest else ""
 
 
-# Rules -------------------------------------------------------------------------------------------------------------------
+# Rules --------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class HitRow:
     """One rule hit with every option that it says the same of."""
@@ -113,7 +155,15 @@ def grouped_hits(hits: Sequence[RuleHit], options: Sequence[Option]) -> list[Hit
     by_letter = {option.letter: option for option in options}
     rows: dict[tuple[Any, ...], HitRow] = {}
     for hit in hits:
-        key = (hit.rule_id, hit.severity, hit.what, hit.value_text, hit.threshold_text, hit.waived_by, hit.waiver_reason)
+        key = (
+            hit.rule_id,
+            hit.severity,
+            hit.what,
+            hit.value_text,
+            hit.threshold_text,
+            hit.waived_by,
+            hit.waiver_reason,
+        )
         row = rows.setdefault(key, HitRow(hit, []))
         if hit.option_letter in by_letter:
             row.options.append(by_letter[hit.option_letter])
@@ -155,7 +205,7 @@ def next_steps(hits: Sequence[RuleHit]) -> list[NextStep]:
     return list(steps.values())[:MOST_STEPS]
 
 
-# Before the first run ----------------------------------------------------------------------------------------------------
+# Before the first run -----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Task:
     """One of the five things to do; `screen` names the address it leads to."""
@@ -173,7 +223,13 @@ def tasks(assessment: Assessment, facts: Mapping[str, int]) -> list[Task]:
     quoted = facts["quoted"]
     roadmap = bool(facts["roadmap"]) and assessment.moe_within_18_months is not None
     return [
-        Task(_("Answer the three questions"), _("load, date that matters, what runs today"), answered, "start", _("Start")),
+        Task(
+            _("Answer the three questions"),
+            _("load, date that matters, what runs today"),
+            answered,
+            "start",
+            _("Start"),
+        ),
         Task(
             _("Add quotes"),
             _("one per vendor: XLSX template, CSV or JSON") if not quoted else _("%s options have a quote") % quoted,

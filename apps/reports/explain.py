@@ -1,4 +1,4 @@
-"""One figure of a cost run taken apart: what it is, its formula in words and in numbers, its inputs, what would change it."""
+"""One figure of a cost run taken apart: what it is, its formula in words and numbers, its inputs, what changes it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ def explain(run: CostRun, figure: str) -> Explanation | None:
     return None
 
 
-# A line -----------------------------------------------------------------------------------------------------------------
+# A line -------------------------------------------------------------------------------------------------------------
 def _explain_line(run: CostRun, option: CostOption, line: Mapping[str, Any]) -> Explanation:
     given = option.given_line(line["key"])
     title = _("%(option)s · %(label)s, %(horizon)s months") % {
@@ -295,7 +295,7 @@ def _date_words(text: str) -> str:
         return text
 
 
-# A total ----------------------------------------------------------------------------------------------------------------
+# A total ------------------------------------------------------------------------------------------------------------
 def _drivers_of(run: CostRun, option: CostOption) -> list[str]:
     return [row["input"] for row in run.found["tornado"].get(option.key, []) if row["swing_usd"]]
 

@@ -5,7 +5,7 @@ Rounding is half to even on the decimal text of a number, so that 2.675 and 0.12
 
 import datetime as dt
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
@@ -121,7 +121,7 @@ def range_text(low: Number | None, high: Number | None, write: Callable[[Number]
     return first + EN_DASH + last
 
 
-def p10_p90(distribution: dict[str, Any], write: Callable[[Number], str]) -> str:
+def p10_p90(distribution: Mapping[str, Any], write: Callable[[Number], str]) -> str:
     return range_text(distribution.get("p10"), distribution.get("p90"), write)
 
 
@@ -179,6 +179,13 @@ def in_unit(value: Number | None, unit: str) -> str:
 def number_in_unit(value: Number | None, unit: str) -> str:
     """The number of `in_unit` without its unit, for the ends of a range."""
     return percent_plain(value) if unit in _FRACTIONS else plain(value)
+
+
+def short_in_unit(value: Number, unit: str) -> str:
+    """The same for a narrow place: amounts of money from 10,000 up in thousands."""
+    if unit[3:4] == "/" and abs(Decimal(str(value))) >= 10_000:
+        return plain(Decimal(str(value)) / 1000, 1) + NBSP + "k"
+    return number_in_unit(value, unit)
 
 
 def unit_words(unit: str) -> str:

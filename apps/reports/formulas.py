@@ -87,7 +87,7 @@ _TEMPLATES: dict[str, Any] = {
     "max": lambda p: _("the larger of %s") % figures.joined(p),
     "min": lambda p: _("the smaller of %s") % figures.joined(p),
     "sum": lambda p: "(" + " + ".join(p) + ")",
-    "product": lambda p: f" {figures.TIMES} ".join(p),
+    "product": f" {figures.TIMES} ".join,
     "excess": lambda p: _("what %(first)s exceeds %(second)s by") % {"first": p[0], "second": p[1]},
     "one_minus": lambda p: f"(1 {figures.MINUS} {p[0]})",
     "one_plus": lambda p: f"(1 + {p[0]})",

@@ -57,7 +57,7 @@ def _strip_item(run: CostRun, option: CostOption, basis: str, scale: tuple[float
     )
 
 
-# The table of years ---------------------------------------------------------------------------------------------------
+# The table of years -------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Cell:
     """One figure of a table, with the name of what explains it."""
@@ -79,7 +79,8 @@ class Row:
     how: str = ""
 
     def texts(self) -> list[str]:
-        return [self.label, *(cell.text for cell in self.cells), self.range_words] if self.cells else [self.label]
+        label = f"{self.label}, {self.detail}" if self.detail else self.label
+        return [label, *(cell.text for cell in self.cells), self.range_words] if self.cells else [label]
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ class _Years:
             if not lines:
                 continue
             yield Row("group", caption)
-            yield from (self._line(line) for line in lines)
+            labels = [line["label"] for line in lines]
+            yield from (self._line(line, twice=labels.count(line["label"]) > 1) for line in lines)
             yield self._subtotal(subtotal, lines, groups)
         yield from self._residual()
 
@@ -158,13 +160,15 @@ class _Years:
         ]
         return [*sections, (_("Financing and tax"), other, _("Financing and tax"))] if other else sections
 
-    def _line(self, line: Mapping[str, Any]) -> Row:
+    def _line(self, line: Mapping[str, Any], *, twice: bool) -> Row:
+        """A line; its detail is shown where two lines have one label."""
         how = str(line["key"])
+        detail = line["detail"] if twice else ""
         if line["not_given"]:
             blank = [Cell("") for _period in self._periods_of(line)]
-            return Row("line", line["label"], [*blank, Cell(figures.not_given(), how)], "", line["detail"], how)
+            return Row("line", line["label"], [*blank, Cell(figures.not_given(), how)], "", detail, how)
         cells = [_flow_cell(value) for value in self._periods_of(line)]
-        return Row("line", line["label"], [*cells, self._total_cell(line, how)], self._range(line), line["detail"], how)
+        return Row("line", line["label"], [*cells, self._total_cell(line, how)], self._range(line), detail, how)
 
     def _total_cell(self, line: Mapping[str, Any], how: str) -> Cell:
         if self.view == ACCRUAL:
@@ -235,13 +239,13 @@ class _Years:
             (_("TCO, nominal"), NOMINAL, found["by_period_usd"]),
             (_("NPV at %s a year") % self.run.rate_text, NPV, found["npv_by_period_usd"]),
         ):
-            total = self.option.total(basis)
+            whole = self.option.total(basis)
             how = f"{self.option.key}:{basis}"
             yield Row(
                 "total",
                 label,
-                [*(_flow_cell(v) for v in periods), Cell(figures.thousands(total["likely"]), how)],
-                figures.p10_p90(total, figures.thousands),
+                [*(_flow_cell(v) for v in periods), Cell(figures.thousands(whole["likely"]), how)],
+                figures.p10_p90(whole, figures.thousands),
                 "",
                 how,
             )
@@ -270,7 +274,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-# Drivers ----------------------------------------------------------------------------------------------------------------
+# Drivers ------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Driver:
     """One input and what its range does to the total."""
@@ -310,7 +314,7 @@ def _driver(run: CostRun, row: Mapping[str, Any], low: float, span: float, likel
     unit = run.inputs.unit(row["input"])
     ends = sorted(((row["at_low_usd"], row["low"]), (row["at_high_usd"], row["high"])), key=lambda end: end[0])
     words = [
-        _("%(total)s at %(value)s") % {"total": figures.millions(end), "value": figures.number_in_unit(value, unit)}
+        _("%(total)s at %(value)s") % {"total": figures.millions(end), "value": figures.short_in_unit(value, unit)}
         for end, value in ends
     ]
     place = [round(100 * (value - low) / span, 2) for value in (ends[0][0], ends[1][0], likely)]

@@ -52,7 +52,7 @@ def version_diff(before: QuoteVersion, after: QuoteVersion) -> VersionDiff:
 def _by_name(lines: Iterable[QuoteLine]) -> dict[tuple[str, ...], QuoteLine]:
     found: dict[tuple[str, ...], QuoteLine] = {}
     for line in sorted(lines, key=lambda item: item.position):
-        name = (line.kind, line.description, line.unit)
+        name: tuple[str, ...] = (line.kind, line.description, line.unit)
         while name in found:
             name = (*name, "again")
         found[name] = line

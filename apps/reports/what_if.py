@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from apps.engine.tco import evaluate
+from apps.engine.tco import sweep_points
 from apps.reports import figures
 from apps.reports.cost_run import NOMINAL, CostOption, CostRun
 
@@ -18,10 +18,14 @@ class Change:
     sentence: str
 
 
-def totals_with(run: CostRun, key: str, value: str) -> dict[str, float]:
-    """The nominal total of each option with one input at another value, all others at likely."""
-    found = evaluate(run.given, {key: float(value)})
-    return {option: float(item["nominal_usd"]["likely"]) for option, item in found["options"].items()}
+def totals_with(run: CostRun, key: str, values: Sequence[str]) -> list[dict[str, float]]:
+    """The nominal total of each option with one input at each of `values`, all others at likely; one pass."""
+    found = sweep_points(run.given, [{"input": key, "values": list(values)}], 0, len(values))
+    letters = sorted(run.options)  # the engine answers in the order of the keys
+    return [
+        {letter: totals[i] for letter, totals in zip(letters, found["nominal_usd"], strict=True)}
+        for i in range(len(values))
+    ]
 
 
 def changes_of(run: CostRun, option: CostOption, keys: Sequence[str], most: int) -> list[Change]:
@@ -33,7 +37,7 @@ def changes_of(run: CostRun, option: CostOption, keys: Sequence[str], most: int)
 def _change(run: CostRun, option: CostOption, key: str) -> Change:
     item = run.inputs.by_key[key]
     unit = str(item.get("unit", ""))
-    low, high = totals_with(run, key, item["low"]), totals_with(run, key, item["high"])
+    low, high = totals_with(run, key, (item["low"], item["high"]))
     words = _("At %(low)s the TCO of %(option)s is %(at_low)s, at %(high)s %(at_high)s.") % {
         "low": figures.number_in_unit(item["low"], unit),
         "high": figures.in_unit(item["high"], unit),

@@ -66,7 +66,12 @@ def found_by(user: User, words: str) -> list[dict[str, Any]]:
     """Assessments, options and quotes whose names contain the words, of the clients in which the user has a role."""
     client_or_name = Q(name__icontains=words) | Q(client__name__icontains=words)
     found: list[dict[str, Any]] = [
-        {"kind": _("Assessment"), "label": row.name, "where": row.client.name, "url": reverse("web:decision", args=[row.pk])}
+        {
+            "kind": _("Assessment"),
+            "label": row.name,
+            "where": row.client.name,
+            "url": reverse("web:decision", args=[row.pk]),
+        }
         for row in assessments.assessments_visible_to(user).filter(client_or_name)[:MOST_FOUND]
     ]
     options = Option.objects.visible_to(user).filter(Q(name__icontains=words) | Q(letter__iexact=words))
@@ -107,12 +112,9 @@ def options_with_evidence(user: User, assessment: Assessment) -> list[Option]:
     """Options in the order of their slots with pinned quotes and evidence; three queries for any number of options."""
     phases = OptionPhase.objects.visible_to(user).select_related("quote_version").order_by("position")
     evidence = EvidenceAnswer.objects.visible_to(user).order_by("question")
-    found = Option.objects.visible_to(user).filter(assessment=assessment)
-    return list(
-        found.prefetch_related(
-            Prefetch("phases", queryset=phases), Prefetch("evidence", queryset=evidence)
-        ).order_by("slot", "letter")
-    )
+    found = Option.objects.visible_to(user).filter(assessment=assessment).order_by("slot", "letter")
+    found = found.prefetch_related(Prefetch("phases", queryset=phases))
+    return list(found.prefetch_related(Prefetch("evidence", queryset=evidence)))
 
 
 def progress_of(user: User, assessment: Assessment, options: list[Option]) -> dict[str, int]:

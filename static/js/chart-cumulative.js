@@ -68,7 +68,7 @@ function traces(data, theme) {
 function endTraces(data, theme) {
   return data.ends.flatMap((end, index) => {
     const colours = theme.option(end.slot);
-    const at = { xaxis: "x2", hoverinfo: "skip", showlegend: false, cliponaxis: false };
+    const at = { xaxis: "x2", yaxis: "y2", hoverinfo: "skip", showlegend: false, cliponaxis: false };
     return [
       { type: "bar", x: [index], y: [end.p90 - end.p10], base: [end.p10], width: 0.3, marker: { color: alpha(colours.fill, 0.42) }, ...at },
       { type: "scatter", mode: "lines", x: [index - 0.24, index + 0.24], y: [end.p50, end.p50], line: { color: colours.edge, width: 2 }, ...at },
@@ -92,6 +92,7 @@ function breakEvenTraces(data, theme) {
     marker: { symbol: "circle", size: 12, color: theme.surface, line: { color: theme.ink, width: 2 } },
     hoverinfo: "skip",
     showlegend: false,
+    cliponaxis: false,
   });
   return out;
 }
@@ -112,7 +113,7 @@ function stackLabels(data, theme, narrow, plotHeight, end) {
   const places = spread(data.bands, plotHeight / data.y_max);
   return data.bands.flatMap((band, index) => [
     text(theme, { xref: "paper", x: end, xshift: 16, xanchor: "left", y: places[index], text: narrow ? band.short : band.label }),
-    text(theme, { xref: "paper", x: end, xshift: narrow ? 92 : 108, xanchor: "right", y: places[index], text: band.total }),
+    text(theme, { xref: "paper", x: end, xshift: narrow ? 98 : 120, xanchor: "right", y: places[index], text: band.total }),
   ]);
 }
 
@@ -138,40 +139,46 @@ function lineLabels(data, theme, narrow) {
   const strong = { family: theme.font, size: 12, color: theme.ink, weight: 600 };
   const out = [text(theme, { x: data.months[1], xanchor: "left", y: data.paid_p90[Math.min(4, data.paid.length - 1)], yshift: 18, text: data.paid_label, font: strong })];
   if (data.net) {
-    out.push(text(theme, { x: data.months[1], xanchor: "left", y: data.net[1], yshift: -20, text: narrow ? data.net_short : data.net_label, font: { ...strong, weight: 400 } }));
+    const index = nearest(data.net, data.y_max * 0.4);
+    out.push(text(theme, { x: data.months[index], xanchor: "left", xshift: 10, y: data.net[index], yshift: -10, text: narrow ? data.net_short : data.net_label }));
   }
   if (data.rival) {
-    const index = nearest(data.rival.paid, data.y_max * 0.34);
-    out.push(text(theme, { x: data.months[index], xanchor: "left", xshift: 10, y: data.rival.paid[index], yshift: -8, text: data.rival.label, font: strong }));
+    const index = nearest(data.rival.paid, data.y_max * 0.44);
+    out.push(text(theme, { x: data.months[index], xanchor: "right", xshift: -14, y: data.rival.paid[index], yshift: 10, text: data.rival.label, font: strong }));
   }
-  if (data.break_even) {
-    const found = data.break_even;
-    const left = found.month > data.months.at(-1) * 0.45;
-    const lines = narrow ? [found.title, found.short] : [found.title, ...found.lines];
-    out.push(
-      text(theme, {
-        x: found.month,
-        xanchor: left ? "right" : "left",
-        xshift: left ? -8 : 8,
-        y: data.y_max * 0.13,
-        yanchor: "bottom",
-        align: left ? "right" : "left",
-        text: lines.map((words, index) => (index === 0 ? `<b>${words}</b>` : words)).join("<br>"),
-        font: { family: theme.font, size: narrow ? 11 : 12, color: theme.ink },
-      }),
-    );
-  }
-  return out;
+  return [...out, ...(data.break_even ? breakEvenLabels(data, theme, narrow) : [])];
+}
+
+// One annotation a line: Plotly turns marked-up text into style attributes, which the page does not allow.
+function breakEvenLabels(data, theme, narrow) {
+  const found = data.break_even;
+  const left = found.month > data.months.at(-1) * 0.45;
+  const lines = narrow ? [found.title, found.short] : [found.title, ...found.lines];
+  const step = 16;
+  return lines.map((words, index) =>
+    text(theme, {
+      x: found.month,
+      xanchor: left ? "right" : "left",
+      xshift: left ? -8 : 8,
+      y: 0,
+      yshift: 22 + step * (lines.length - 1 - index),
+      text: words,
+      font: { family: theme.font, size: narrow ? 11 : 12, color: theme.ink, weight: index === 0 ? 600 : 400 },
+    }),
+  );
 }
 
 function endLabels(data, theme) {
+  const strong = { family: theme.font, size: 12, color: theme.ink, weight: 600 };
   const out = data.ends.map((end, index) =>
-    text(theme, { xref: "x2", x: index, y: end.p90, yshift: 10, text: `<b>${end.label}</b>`, align: "center" }),
+    text(theme, { xref: "x2", yref: "y2", x: index, y: end.p90, yshift: 11, text: end.label, align: "center", font: strong }),
   );
   const lowest = Math.min(...data.ends.map((end) => end.p10));
-  out.push(
-    text(theme, { xref: "x2", x: (data.ends.length - 1) / 2, y: lowest, yshift: -24, align: "center", text: data.ends_label, font: { family: theme.font, size: 11, color: theme.ink2 } }),
-  );
+  data.ends_label.forEach((words, index) => {
+    out.push(
+      text(theme, { xref: "x2", yref: "y2", x: (data.ends.length - 1) / 2, y: lowest, yshift: -18 - 15 * index, align: "center", text: words, font: { family: theme.font, size: 11, color: theme.ink2 } }),
+    );
+  });
   return out;
 }
 
@@ -180,9 +187,9 @@ function axis(theme) {
 }
 
 export function cumulative(data, theme, width, narrow) {
-  const end = narrow ? 1 : 0.745;
+  const end = narrow ? 1 : 0.725;
   const height = narrow ? 330 : 396;
-  const margin = { l: 34, r: narrow ? 96 : 8, t: 26, b: 44 };
+  const margin = { l: 34, r: narrow ? 102 : 8, t: 26, b: 44 };
   const plotHeight = height - margin.t - margin.b;
   const shapes = [...brackets(data, theme, end)];
   if (data.break_even) {
@@ -227,6 +234,7 @@ export function cumulative(data, theme, width, narrow) {
       fixedrange: true,
     },
   };
-  if (!narrow) layout.xaxis2 = { domain: [0.9, 1], range: [-0.6, Math.max(0.6, data.ends.length - 0.4)], visible: false, fixedrange: true, anchor: "y" };
+  if (!narrow) layout.xaxis2 = { domain: [0.91, 1], range: [-0.6, Math.max(0.6, data.ends.length - 0.4)], visible: false, fixedrange: true, anchor: "y2" };
+  if (!narrow) layout.yaxis2 = { range: [0, data.y_max], visible: false, fixedrange: true, anchor: "x2" };
   return { data: traces(shown, theme), layout };
 }

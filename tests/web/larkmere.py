@@ -1,7 +1,7 @@
 """Demo case 1 as stored rows, for tests of screens: three quotes, a second spine, a baseline, evidence, assumptions."""
 
 from datetime import date
-from decimal import Decimal as D
+from decimal import Decimal
 from typing import Any
 
 from apps.accounts.models import Client
@@ -63,9 +63,9 @@ def build(client: Client, *, draws: int = 1024) -> Assessment:
             client=client,
             organisation=client.organisation,
             key=key,
-            low=low and D(low),
-            likely=D(likely),
-            high=high and D(high),
+            low=low and Decimal(low),
+            likely=Decimal(likely),
+            high=high and Decimal(high),
             source="Finance, budget round 2027",
             source_date="2026-11-03",
             author_label="finance reviewer",
@@ -84,36 +84,65 @@ def build(client: Client, *, draws: int = 1024) -> Assessment:
         fx_date=date(2026, 11, 18),
         draws=draws,
     )
-    velmora = _version(client, "Velmora Compute", "VC-2291", 2, VELMORA, lead=(26, 30, 44), acceptance=3, days=(2027, 1, 2))
-    quote = factories.make_quote(client=client, vendor=factories.make_vendor(client=client, name="Quarrow Racks"), number="QR-118")
+    velmora = _version(
+        client, "Velmora Compute", "VC-2291", 2, VELMORA, lead=(26, 30, 44), acceptance=3, days=(2027, 1, 2)
+    )
+    quote = factories.make_quote(
+        client=client, vendor=factories.make_vendor(client=client, name="Quarrow Racks"), number="QR-118"
+    )
     first = _version(client, quote, "", 1, QUARROW, lead=(36, 44, 60), acceptance=4, days=(2026, 12, 18))
     second = _version(client, quote, "", 2, QUARROW_2, lead=(36, 44, 60), acceptance=4, days=(2026, 12, 18))
     nimbrel = _version(client, "Nimbrel Cloud", "NC-77", 1, NIMBREL, lead=(1, 3, 8), acceptance=0, days=(2026, 12, 2))
-    _option(assessment, "A", "Velmora Compute", "16 DGX H100, InfiniBand 1:1", 1, velmora, "dgx_class", (1, "1.5", 2), 187)
-    _option(assessment, "B", "Quarrow Racks", "16 nodes, RoCE 2:1", 2, first, "disaggregated", ("2.5", "3.25", "4.5"), 188)
     _option(
-        assessment, "B+", "Quarrow, second spine", "B with a second spine, 1:1", 3, second, "disaggregated",
-        ("2.5", "3.25", "4.5"), 188,
+        assessment, "A", "Velmora Compute", "16 DGX H100, InfiniBand 1:1", 1, velmora, "dgx_class", (1, "1.5", 2), 187
     )
-    _option(assessment, "C", "Nimbrel Cloud", "128 H100 reserved, shared", 4, nimbrel, "cloud_reserved", ("0.5", "0.75", 1), None)
+    _option(
+        assessment, "B", "Quarrow Racks", "16 nodes, RoCE 2:1", 2, first, "disaggregated", ("2.5", "3.25", "4.5"), 188
+    )
+    _option(
+        assessment,
+        "B+",
+        "Quarrow, second spine",
+        "B with a second spine, 1:1",
+        3,
+        second,
+        "disaggregated",
+        ("2.5", "3.25", "4.5"),
+        188,
+    )
+    _option(
+        assessment,
+        "C",
+        "Nimbrel Cloud",
+        "128 H100 reserved, shared",
+        4,
+        nimbrel,
+        "cloud_reserved",
+        ("0.5", "0.75", 1),
+        None,
+    )
     return assessment
 
 
 def _version(
     client: Client, vendor: Any, number: str, version: int, lines: Any, *, lead: Any, acceptance: int, days: Any
 ) -> QuoteVersion:
-    quote = vendor if isinstance(vendor, Quote) else factories.make_quote(
-        client=client, vendor=factories.make_vendor(client=client, name=vendor), number=number
+    quote = (
+        vendor
+        if isinstance(vendor, Quote)
+        else factories.make_quote(
+            client=client, vendor=factories.make_vendor(client=client, name=vendor), number=number
+        )
     )
     found = factories.make_quote_version(
         quote=quote,
         version=version,
         valid_until=date(*days),
         date=date(2026, 11, 18),
-        lead_weeks_low=D(lead[0]),
-        lead_weeks_likely=D(lead[1]),
-        lead_weeks_high=D(lead[2]),
-        acceptance_weeks=D(acceptance),
+        lead_weeks_low=Decimal(lead[0]),
+        lead_weeks_likely=Decimal(lead[1]),
+        lead_weeks_high=Decimal(lead[2]),
+        acceptance_weeks=Decimal(acceptance),
         tax_excluded=True,
     )
     for position, (kind, text, n, unit, low, likely, high, period) in enumerate(lines, start=1):
@@ -122,11 +151,11 @@ def _version(
             position=position,
             kind=kind,
             description=text,
-            quantity=D(n),
+            quantity=Decimal(n),
             unit=unit,
-            unit_price_low=None if low is None else D(str(low)),
-            unit_price_likely=D(str(likely)),
-            unit_price_high=None if high is None else D(str(high)),
+            unit_price_low=None if low is None else Decimal(str(low)),
+            unit_price_likely=Decimal(str(likely)),
+            unit_price_high=None if high is None else Decimal(str(high)),
             charge=QuoteLine.Charge.RECURRING if period else QuoteLine.Charge.ONE_OFF,
             period=period,
             percent_of="compute" if kind == "support" else "",
@@ -137,8 +166,15 @@ def _version(
 
 
 def _option(
-    assessment: Assessment, letter: str, name: str, detail: str, slot: int, version: QuoteVersion, template: str,
-    fte: Any, load_kw: int | None,
+    assessment: Assessment,
+    letter: str,
+    name: str,
+    detail: str,
+    slot: int,
+    version: QuoteVersion,
+    template: str,
+    fte: Any,
+    load_kw: int | None,
 ) -> Option:
     client = assessment.client
     cloud = template == "cloud_reserved"
@@ -149,24 +185,34 @@ def _option(
         n_accelerators=128,
         topology="two_tier",
         leaf_placement="" if cloud else "per_rail" if letter == "A" else "per_rack",
-        oversubscription=None if cloud else D(2) if letter == "B" else D(1),
+        oversubscription=None if cloud else Decimal(2) if letter == "B" else Decimal(1),
         fabric_kind="" if cloud else "infiniband" if letter == "A" else "roce",
         tenancy="shared" if cloud else "dedicated",
         nics_per_node=8,
-        nic_gbit_per_s=D(400),
-        it_load_kw_likely=None if load_kw is None else D(load_kw),
+        nic_gbit_per_s=Decimal(400),
+        it_load_kw_likely=None if load_kw is None else Decimal(load_kw),
         it_load_basis="typical",
-        goodput_likely=D("0.92"),
-        peak_tflops=D(989),
-        sources={"it_load_kw": {"level": "specification", "source": "Quote Velmora v2, sheet Terms", "ref": "Terms!C14"}},
+        goodput_likely=Decimal("0.92"),
+        peak_tflops=Decimal(989),
+        sources={
+            "it_load_kw": {"level": "specification", "source": "Quote Velmora v2, sheet Terms", "ref": "Terms!C14"}
+        },
     )
     option = factories.make_option(
-        assessment=assessment, letter=letter, name=name, detail=detail, slot=slot,
+        assessment=assessment,
+        letter=letter,
+        name=name,
+        detail=detail,
+        slot=slot,
         facility="none" if cloud else "colocation",
     )
     factories.make_option_phase(option=option, configuration=configuration, quote_version=version, position=1)
     factories.make_option_staff(
-        option=option, role="Cluster operations", fte_low=D(str(fte[0])), fte_likely=D(str(fte[1])), fte_high=D(str(fte[2])),
+        option=option,
+        role="Cluster operations",
+        fte_low=Decimal(str(fte[0])),
+        fte_likely=Decimal(str(fte[1])),
+        fte_high=Decimal(str(fte[2])),
         source="Estimate of the infrastructure lead",
     )
     for question, level in enumerate(EVIDENCE[letter], start=1):

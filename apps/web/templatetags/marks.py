@@ -166,7 +166,7 @@ def ladder(level: str, size: str = "table") -> SafeString:
                 round(height - bar - 0.5, 2),
                 round(step - 1.6, 2),
                 round(bar, 2),
-                mark_safe(' class="reached"') if i < reached else "",  # noqa: S308
+                mark_safe(' class="reached"') if i < reached else "",
             )
             for i, bar in enumerate((height - 1) * (0.24 + 0.19 * i) for i in range(5))
         ),
@@ -181,18 +181,6 @@ def ladder(level: str, size: str = "table") -> SafeString:
 
 def level_word(level: str) -> str:
     return str(EvidenceLevel(level or EvidenceLevel.NONE).label)
-
-
-@register.simple_tag
-def evidence(level: str, question: str = "") -> SafeString:
-    """A ladder with its level as words for the screen reader and the question under it."""
-    return format_html(
-        '<span>{}<span><span class="visually-hidden">{}: </span>{}<span class="visually-hidden"> {}</span></span></span>',
-        ladder(level),
-        level_word(level),
-        question,
-        "",
-    )
 
 
 @register.simple_tag
@@ -271,11 +259,17 @@ def waterfall_bar(waterfall: Any, step: Any, first: bool, last: bool) -> SafeStr
         ((place, ROW_PX) for place, _words in waterfall.ticks),
     )
     middle = ROW_PX / 2
-    above = "" if first else format_html(
-        '<line class="connector" x1="{0}%" x2="{0}%" y1="0" y2="{1}"/>', step.start, middle - 6
+    above = (
+        ""
+        if first
+        else format_html('<line class="connector" x1="{0}%" x2="{0}%" y1="0" y2="{1}"/>', step.start, middle - 6)
     )
-    below = "" if last else format_html(
-        '<line class="connector" x1="{0}%" x2="{0}%" y1="{1}" y2="{2}"/>', step.end, middle + 6, ROW_PX
+    below = (
+        ""
+        if last
+        else format_html(
+            '<line class="connector" x1="{0}%" x2="{0}%" y1="{1}" y2="{2}"/>', step.end, middle + 6, ROW_PX
+        )
     )
     if step.kind == "total":
         body = format_html(
@@ -290,6 +284,4 @@ def waterfall_bar(waterfall: Any, step: Any, first: bool, last: bool) -> SafeStr
         body = format_html(
             '<rect class="{}" x="{}%" width="{}%" y="{}" height="12"/>', step.kind, start, max(0.15, width), middle - 6
         )
-    return format_html(
-        '<svg height="{}" aria-hidden="true">{}{}{}{}</svg>', ROW_PX, grid, above, below, body
-    )
+    return format_html('<svg height="{}" aria-hidden="true">{}{}{}{}</svg>', ROW_PX, grid, above, below, body)

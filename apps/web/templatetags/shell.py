@@ -90,13 +90,19 @@ def _state_url(request: HttpRequest, changes: dict[str, Any]) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def view_link(context: dict[str, Any], id: str, label: str, now: str, value: str, **changes: Any) -> SafeString:  # noqa: A002
+def view_link(context: dict[str, Any], id: str, label: str, now: str, value: str, **changes: Any) -> SafeString:
     """One side of a segment: a plain link that htmx follows by replacing the screen; pressed when `now` is `value`."""
     return _view_link(context["request"], id, label, pressed=now == value, changes=changes)
 
 
 def _view_link(
-    request: HttpRequest, id: str, label: Any, *, pressed: bool, changes: dict[str, Any], css: str = ""  # noqa: A002
+    request: HttpRequest,
+    id: str,
+    label: Any,
+    *,
+    pressed: bool,
+    changes: dict[str, Any],
+    css: str = "",
 ) -> SafeString:
     return format_html(
         '<a id="{}"{} href="{}" hx-get="{}" hx-target="#screen" hx-swap="outerHTML" hx-push-url="true"{}>{}</a>',

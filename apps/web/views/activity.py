@@ -99,7 +99,9 @@ def cancel_run(request: HttpRequest, assessment_id: uuid.UUID, run_id: uuid.UUID
     assessment = selectors.assessment_or_404(user, assessment_id)
     run = services.cancel_run(by=user, run=selectors.run_or_404(user, assessment, run_id))
     if run.is_over:
-        messages.info(request, _("Run %(number)s: %(state)s.") % {"number": run.number, "state": run.get_state_display()})
+        messages.info(
+            request, _("Run %(number)s: %(state)s.") % {"number": run.number, "state": run.get_state_display()}
+        )
     else:
         messages.info(request, _("Run %s stops within seconds.") % run.number)
     return redirect("web:activity", assessment.pk)

@@ -11,15 +11,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from apps.accounts.permissions import allowed_actions
+from apps.accounts.permissions import allowed_actions, require
 from apps.analyses import rules
 from apps.analyses.rules import services as waivers
 from apps.assessments.models import Assessment, Option
 from apps.engine.errors import InputError
 from apps.reports import decision as tables
-from apps.reports import explain, findings, tco_tables
+from apps.reports import explain, figures, findings, tco_tables
 from apps.reports.cost_run import NOMINAL, NPV, CostRun
 from apps.web import selectors
+from apps.web.views.downloads import csv_answer, file_name
 from apps.web.views.state import choice, flag, partial_for, signed_in
 
 
@@ -44,6 +45,10 @@ def decision(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
         fabric_open = sum(1 for hit in hits if hit.rule_id == "F1" and not hit.waived)
         return render(request, "decision/empty.html", {**context, **_to_do(request, assessment, options, fabric_open)})
     context |= _screen(request, CostRun.read(run), options, hits)
+    if request.GET.get("format") == "csv":
+        require(user, assessment.client, "export")
+        name = file_name(assessment.name, "run", run.number, "options", context["basis"], extension="csv")
+        return csv_answer(tables.option_csv(context["rows"], context["basis"], context["cost"]), name)
     if partial_for(request, "how-panel"):
         return render(request, "components/how_panel.html", context)
     template = "decision/_screen.html" if partial_for(request, "screen") else "decision/decision.html"
@@ -65,6 +70,7 @@ def _screen(request: HttpRequest, cost: CostRun, options: list[Option], hits: li
         raise Http404
     return {
         "cost": cost,
+        "draws": figures.plain(cost.draws),
         "basis": basis,
         "rows": rows,
         "held": ranking.unranked,

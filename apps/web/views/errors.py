@@ -49,7 +49,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def unavailable(request: HttpRequest, exception: Any = None) -> HttpResponse:
     response = _page(
-        request, 503, _("The service is away for a moment"), _("The database does not answer. Try again in a few seconds.")
+        request,
+        503,
+        _("The service is away for a moment"),
+        _("The database does not answer. Try again in a few seconds."),
     )
     response["Retry-After"] = "5"
     return response

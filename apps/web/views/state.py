@@ -1,6 +1,7 @@
 """The state of a screen as its address holds it: only known values, the first one where none or another is given."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.http import HttpRequest
 
@@ -18,7 +19,7 @@ def flag(request: HttpRequest, name: str) -> bool:
 
 def partial_for(request: HttpRequest, target: str) -> bool:
     """Whether htmx asks for one part of the page, the one it is about to replace."""
-    details = getattr(request, "htmx", None)
+    details: Any = getattr(request, "htmx", None)
     return bool(details) and details.target == target and not details.history_restore_request
 
 
