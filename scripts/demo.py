@@ -105,7 +105,7 @@ class Demo:
         self._start_programs("worker", "web")
         self._manage("migrate, cache table, catalogue", [str(PYTHON), "-m", "scripts.prepare_database"])
         self._start_programs("scheduler")
-        self._manage("demo", [str(PYTHON), "manage.py", "load_demo"], seconds=LOAD_LIMIT_S)
+        self._manage("demo", [str(PYTHON), "manage.py", "load_demo", "--skip-checks"], seconds=LOAD_LIMIT_S)
         self._wait_for_web()
         self._note_address()
         say(f"Ready in {time.monotonic() - started:.1f} s")

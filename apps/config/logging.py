@@ -62,10 +62,12 @@ def configure(options: dict[str, Any]) -> None:
             "root": {"handlers": ["stderr"], "level": options["level"]},
             "loggers": {
                 "django.server": {"handlers": [], "propagate": True},
+                "celery.beat": {"level": "WARNING"},  # every five seconds that it is about to sweep
                 "django": {"handlers": [], "propagate": True, "level": options["level"]},
             },
         }
     )
+    logging.captureWarnings(True)  # into the same lines
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

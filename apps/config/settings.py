@@ -102,7 +102,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Queue: the run row is the truth, a message only wakes a worker -----------------------------------------------------
 REDIS_URL = env_str("REDIS_URL")  # empty: embedded, messages are files below VAR_DIR
 QUEUE_DIR = VAR_DIR / "queue"
-CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_URL = REDIS_URL or "filesystem://localhost"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {
         "socket_timeout": 3,
@@ -237,7 +237,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = False
 STATIC_URL = "static/"
-STATIC_ROOT = env_str("STATIC_ROOT", str(BASE_DIR / "staticfiles"))
+STATIC_ROOT = env_str("STATIC_ROOT", str(BASE_DIR / "staticfiles") if PRODUCTION else "") or None  # else no copies
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
