@@ -107,7 +107,7 @@ ALIASES: dict[str, str] = {
 # Parameters whose meaning depends on the route: {"api:run-detail": {"pk": "analysis_run"}}.
 BY_ROUTE: dict[str, dict[str, str]] = {}
 # Words of an address that name no object of a client.
-CONSTANTS: dict[str, Any] = {"format": "json"}
+CONSTANTS: dict[str, Any] = {"format": "json", "part": "results"}
 # Secrets of links: whoever holds one may open it, so they are tested with their feature.
 SECRETS = {"secret"}
 # Routes that anybody may open without signing in.
