@@ -276,12 +276,12 @@ class LineReader:
         marks: list[tuple[At, str]] = []
         percent = False
         for name in PRICES:
+            self._note_merged(row, name)
             cell, at = self._cell(row, name), self._at(row, name)
             line[name] = None
             if cell.kind == "text" and normal(cell.text).replace(".", "") in INCLUDED:
                 line["included"] = True
                 continue
-            self._note_merged(row, name)
             amount = values.number(at, cell, self.style, self.report)
             if amount is None:
                 continue
@@ -308,8 +308,8 @@ class LineReader:
         return amount.value * self._factor(name)
 
     def _quantity(self, row: int, line: dict[str, Any]) -> Decimal | None:
-        at, cell = self._at(row, "quantity"), self._cell(row, "quantity")
         self._note_merged(row, "quantity")
+        at, cell = self._at(row, "quantity"), self._cell(row, "quantity")
         if cell.kind == "text":
             cell = self._split_quantity(cell, line)
         if cell.kind == "empty":
@@ -378,7 +378,7 @@ class LineReader:
             self.report.error(
                 self._at(row, given[0][0]), f"The unit prices must rise from low over likely to high, but are: {shown}."
             )
-        if given and line["unit_price_likely"] is None:
+        if given and self._cell(row, "unit_price_likely").kind == "empty":
             self.report.must_be(self._at(row, "unit_price_likely"), "", "given where low or high is given")
         if not given and not line["included"]:
             self.report.warn(self._at(row, "unit_price_likely"), "The line has no price; it is stored as not given.")

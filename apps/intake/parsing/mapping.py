@@ -148,6 +148,12 @@ def map_columns(table: Table, row: int, report: Report, given: dict[str, str | N
     return header
 
 
+def is_open(header: Header, report: Report) -> bool:
+    """Whether a column is still to be named without which no line can be read."""
+    asked = {question["id"] for question in report.questions}
+    return any(f"column:{name}" in asked for name in REQUIRED if name not in header.fields)
+
+
 def header_hash(headings: list[str]) -> str:
     text = json.dumps([normal(heading) for heading in headings], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -227,6 +233,8 @@ def _choose_column(
     table: Table, row: int, name: str, candidates: list[tuple[int, float]], report: Report
 ) -> int | None:
     """The column of a field; where several claim it, equal claims are asked and weaker ones give way."""
+    filled = [(column, score) for column, score in candidates if _has_values(table, row, column)]
+    candidates = filled or candidates  # a column without values competes with nobody
     best = max(score for _, score in candidates)
     strongest = [column for column, score in candidates if score >= best - 0.06]
     if len(strongest) == 1:

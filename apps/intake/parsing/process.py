@@ -11,8 +11,9 @@ from apps.intake.parsing import limits
 from apps.intake.parsing.quote import Request, refused
 
 _ROOT = Path(__file__).resolve().parents[3]
+COMMAND = [sys.executable, "-m", "apps.intake.parsing.child"]
 # No secret of this process reaches the child: it gets an environment of its own.
-_ENVIRONMENT = {"PYTHONPATH": str(_ROOT), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
+ENVIRONMENT = {"PYTHONPATH": str(_ROOT), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
 
 
 def parse_in_child(request: Request, *, wall_s: float = limits.WALL_S) -> dict[str, Any]:
@@ -32,12 +33,12 @@ def parse_in_child(request: Request, *, wall_s: float = limits.WALL_S) -> dict[s
     }
     started = time.monotonic()
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "apps.intake.parsing.child"],
+        done = subprocess.run(  # noqa: S603 - our own module, no shell
+            COMMAND,
             input=json.dumps(header).encode() + b"\n" + request.content,
             capture_output=True,
             timeout=wall_s,
-            env=_ENVIRONMENT,
+            env=ENVIRONMENT,
             cwd=_ROOT,
             check=False,
         )

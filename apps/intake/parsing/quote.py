@@ -8,7 +8,7 @@ from apps.intake.parsing import capacity, csv_reader, facts, json_reader, limits
 from apps.intake.parsing.currencies import Currencies, named_codes
 from apps.intake.parsing.fields import CLAIM_FIELDS, LINE_FIELDS
 from apps.intake.parsing.lines import LineReader, Lines, majority_currency
-from apps.intake.parsing.mapping import Header, find_header, lines_sheet, map_columns
+from apps.intake.parsing.mapping import Header, find_header, is_open, lines_sheet, map_columns
 from apps.intake.parsing.preview import as_found
 from apps.intake.parsing.report import At, Report
 from apps.intake.parsing.table import Cell, Refusal, Table
@@ -114,8 +114,10 @@ class _Parser:
         interpreted = facts.interpret(found, self.style, self.report, epoch_1904=self.epoch_1904)
         currencies = Currencies(self.report, interpreted.value("currency"))
         currencies.named = named_codes(table, header.fields.get("currency"), header.row)
-        result = LineReader(table, header, self.style, self.report, currencies).read()
-        self._finish(result, interpreted, currencies)
+        result = Lines()
+        if not is_open(header, self.report):  # else every line would be an error of its own
+            result = LineReader(table, header, self.style, self.report, currencies).read()
+            self._finish(result, interpreted, currencies)
         claims = self._claims()
         self._warn_text_numbers()
         return _document(
