@@ -215,3 +215,12 @@ def test_values_are_written_for_people() -> None:
     assert (written(None), written(True), written(date(2026, 12, 2))) == ("not given", "yes", "2 Dec 2026")
     assert joined(["A", "B", "C"]) == "A, B and C"
     assert (caption("owned"), caption("rule.C3.min_gpus")) == ("own hardware", "rule.C3.min_gpus")
+
+
+def test_the_documentation_names_every_rule_with_its_threshold() -> None:
+    lines = (FOLDER.parent / "docs" / "rules.md").read_text().splitlines()
+    for each in rules():
+        (line,) = [line for line in lines if line.startswith(f"| {each.id} |")]
+        assert f"| {each.scope} |" in line
+        assert each.threshold is None or f"`{each.threshold}`" in line
+        assert f"| {each.levels[0].severity}" in line

@@ -17,7 +17,7 @@ from apps.accounts.permissions import SYSTEM
 from apps.analyses import inputs, registry
 from apps.analyses.canonical import canonical_json
 from apps.analyses.models import AnalysisRun, RuleWaiver
-from apps.analyses.rules import RuleHit, evaluate, gates_of, ranked_letters, ready_to_sign
+from apps.analyses.rules import RuleHit, RunDocuments, evaluate, gates_of, ranked_letters, ready_to_sign
 from apps.analyses.rules.services import waive, withdraw_waiver
 from apps.analyses.spec_loading import load_spec
 from apps.assessments.models import Assessment, Option
@@ -180,6 +180,7 @@ FABRIC = {"nics_per_node": 8, "nic_gbit_per_s": 400, "topology": "two_tier", "ov
         (FABRIC | {"topology": ""}, "topology; bisection"),
         (FABRIC | {"n_accelerators": None}, "bisection"),
         ({"n_accelerators": 8}, None),
+        ({"template": Template.INFERENCE_FLEET}, None),
     ],
 )
 def test_f1_names_the_missing_facts_of_the_fabric(values: dict[str, Any], named: str | None) -> None:
@@ -260,7 +261,8 @@ def test_t5_compares_racks_with_the_site(values: dict[str, Any], severity: str |
 
 def test_t7_wants_availability_or_goodput_of_the_vendor() -> None:
     option = option_with()
-    assert hits(option.assessment, "T7", "A")[0].value_text == "not given"
+    found = hits(option.assessment, "T7", "A")[0]
+    assert (found.value_text, found.threshold_key, found.contested) == ("not given", None, False)
     other = option_with(goodput_likely=Decimal("0.9"))
     assert hits(other.assessment, "T7", "A") == []
     other.assumptions = {"occupancy_fraction": {"likely": "0.97", "source": "plan"}}
@@ -373,3 +375,9 @@ def test_the_baseline_is_no_candidate_and_gets_no_hits() -> None:
     option = option_with()
     Option.objects.of_client(option.client).filter(pk=option.pk).update(baseline=True)
     assert [hit for hit in evaluate(option.assessment, today=TODAY) if hit.option_letter] == []
+
+
+def test_documents_that_a_page_has_read_give_the_same_hits(larkmere: Assessment) -> None:
+    run = computed(larkmere)
+    documents = RunDocuments(inputs=json.loads(run.inputs_json), results=json.loads(run.results_json))
+    assert evaluate(larkmere, documents=documents, today=TODAY) == evaluate(larkmere, run=run, today=TODAY)

@@ -74,7 +74,7 @@ def hits_of(gathered: AssessmentFacts, *, today: date) -> list[RuleHit]:
         for letter, facts in scopes:
             hit = hit_of(rule, Known(facts, thresholds, today), letter)
             if hit is not None:
-                hits.append(_with_threshold(hit, rule, gathered))
+                hits.append(_with_threshold(hit, gathered))
     return sorted(hits, key=lambda hit: SEVERITIES.index(hit.severity))
 
 
@@ -121,15 +121,17 @@ def _hit(rule: Rule, level: Level, known: Known, letter: str | None) -> RuleHit:
         source=_worded(rule.source, rule, known),
         supplier=_worded(rule.supplier, rule, known),
         blocks=rule.blocks if level.severity == "gate" else (),
+        threshold_key=rule.threshold if "{threshold" in level.threshold else None,
     )
 
 
-def _with_threshold(hit: RuleHit, rule: Rule, gathered: AssessmentFacts) -> RuleHit:
-    found = gathered.assumptions.get(rule.threshold or "")
+def _with_threshold(hit: RuleHit, gathered: AssessmentFacts) -> RuleHit:
+    """The hit with the version of its threshold, and whether that threshold is itself in doubt."""
+    found = gathered.assumptions.get(hit.threshold_key or "")
     if found is None:
         return hit
     contested = found.status in DOUBTFUL or bool(gathered.contested_claims.get(found.key))
-    return replace(hit, contested=contested, threshold_key=found.key, threshold_version=found.version)
+    return replace(hit, contested=contested, threshold_version=found.version)
 
 
 def _worded(template: str, rule: Rule, known: Known, missing: list[str] | None = None) -> str:

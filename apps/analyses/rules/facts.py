@@ -245,7 +245,7 @@ def _option_facts(rows: _Rows, option: Option) -> Facts:
 
 
 def _fabric_facts(rows: _Rows, option: Option) -> Facts:
-    """Which of five facts the fabric audit still lacks; a single node has no fabric to audit."""
+    """Which of five facts the fabric audit still lacks."""
     phases = rows.phases[option.letter]
     missing: list[str] = []
     for phase in phases:
@@ -256,7 +256,10 @@ def _fabric_facts(rows: _Rows, option: Option) -> Facts:
 
 
 def _fabric_missing(phase: OptionPhase) -> list[str]:
+    """What the audit of one phase lacks; single nodes and serving fleets have no training fabric to audit."""
     configuration = phase.configuration
+    if configuration.template == Template.INFERENCE_FLEET:
+        return []
     n_accelerators = phase.n_accelerators or configuration.n_accelerators
     per_node = configuration.accelerators_per_node
     if n_accelerators is not None and per_node is not None and n_accelerators <= per_node:
