@@ -15,6 +15,7 @@ from apps.analyses.execution import execute_run
 from apps.analyses.models import AnalysisRun
 from apps.analyses.rules import RuleHit, evaluate, gates_of
 from apps.analyses.services import request_run
+from apps.analyses.workbook_facts import workbook_meta
 from apps.assessments.models import Assessment
 from apps.assessments.spec import SpecError
 
@@ -133,18 +134,8 @@ def _file_part(letter: str) -> str:
 
 
 def workbook_file(run: AnalysisRun, *, today: date) -> bytes:
-    """The workbook of a run; its date is the spec's and its run id the inputs' hash."""
+    """The workbook of a run, named by its inputs' hash and dated as the spec, so that equal facts give equal bytes."""
     from apps.reports.workbook import tco_workbook
 
-    return tco_workbook(json.loads(run.inputs_json), json.loads(run.results_json), workbook_meta(run, today=today))
-
-
-def workbook_meta(run: AnalysisRun, *, today: date) -> dict[str, Any]:
-    return {
-        "client": run.client.name,
-        "assessment": run.assessment.name,
-        "run": run.inputs_sha256[:12],
-        "inputs_sha256": run.inputs_sha256,
-        "engine_version": run.engine_version,
-        "date": today.isoformat(),
-    }
+    meta = workbook_meta(run, day=today, label=run.inputs_sha256[:12])
+    return tco_workbook(json.loads(run.inputs_json), json.loads(run.results_json), meta)
