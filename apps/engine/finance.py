@@ -108,7 +108,7 @@ def irr(cashflows: ArrayLike) -> float:
 
     Notes
     -----
-    With one change of sign the present value has exactly one root above -1, so a bracket and bisection find it.
+    With one change of sign the present value has exactly one root above -1, so a bracket finds it.
     """
     flows = _invests_once(cashflows)
     return _root(flows, np.arange(flows.size, dtype=np.float64))
@@ -136,23 +136,26 @@ def _root(flows: Floats, times: Floats) -> float:
         reach *= 2
         if reach * times[-1] > 1e6:
             raise NoAnswerError("No internal rate of return: it lies beyond any rate that can be written.")
-    growth = _bisect(worth, -reach, reach)
+    growth = _bracketed_root(worth, -reach, reach)
     if growth > 700:
         raise NoAnswerError("No internal rate of return: it lies beyond any rate that can be written.")
     return float(np.expm1(growth))
 
 
-def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return a root between two points of different sign, to the last digit."""
-    rising = function(high) > 0
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        if (function(middle) > 0) == rising:
-            high = middle
+def _bracketed_root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return a root between two points of different sign: false position by the Illinois rule, and bisection."""
+    at_low, at_high = function(low), function(high)
+    for i in range(200):
+        middle = (low * at_high - high * at_low) / (at_high - at_low) if i % 4 < 3 else (low + high) / 2
+        if not low < middle < high:
+            middle = (low + high) / 2
+        value = function(middle)
+        if value == 0 or middle in (low, high) or high - low < 1e-15 * (1 + abs(middle)):
+            return middle
+        if (value > 0) == (at_high > 0):
+            high, at_high, at_low = middle, value, at_low / 2
         else:
-            low = middle
+            low, at_low, at_high = middle, value, at_high / 2
     return (low + high) / 2
 
 

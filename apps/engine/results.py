@@ -267,7 +267,9 @@ def _comparison(
 
 
 def _break_even(first: Floats, second: Floats, drawn: Floats | None) -> dict[str, Any]:
-    figures = summary(break_even_months(first, second), drawn, whole=True)
+    likely = break_even_months(first, second)
+    figures = summary(likely, drawn, whole=True)
     figures.pop("mean")
     share = None if drawn is None else float(np.mean(np.isfinite(drawn)))
-    return {**figures, "share_of_draws": share, "reason": no_break_even_reason(first[:, 0], second[:, 0])}
+    reason = None if np.isfinite(likely).all() else no_break_even_reason(first[:, 0], second[:, 0])
+    return {**figures, "share_of_draws": share, "reason": reason}
