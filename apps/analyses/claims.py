@@ -150,9 +150,10 @@ def _start_split(run: AnalysisRun, now: datetime) -> bool:
     started = runs().filter(pk=run.pk, state=State.QUEUED, cancel_requested=False)
     if not started.update(state=State.RUNNING, attempt=1, started_at=now, lease_until=None):
         return False
-    waiting = chunks().filter(run=run, state=State.QUEUED)
-    waiting.update(message_sent_at=now)
-    for chunk_id in waiting.order_by("index").values_list("pk", flat=True)[1:]:  # the first is ours
+    first = chunks().filter(run=run, state=State.QUEUED).order_by("index")[: wake.CHUNKS_IN_FLIGHT]
+    ids = list(first.values_list("pk", flat=True))
+    chunks().filter(pk__in=ids).update(message_sent_at=now)
+    for chunk_id in ids[1:]:  # the first is ours
         transaction.on_commit(partial(wake.wake_for_chunk, chunk_id), robust=True)
     return True
 

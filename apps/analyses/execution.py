@@ -119,6 +119,7 @@ def end_stopped(claimed: Claimed, reason: Reason) -> bool:
 def _after(claimed: Claimed) -> None:
     """What the end of an attempt makes possible: the merge of a split run, the client's next run."""
     if claimed.chunk_id is not None:
+        wake.wake_next_chunk(claimed.run_id)
         chunks.merge_if_complete(claimed.run_id)
     wake.wake_next_of_client(claimed.client_id)
 

@@ -12,13 +12,13 @@ import structlog
 from celery.beat import ScheduleEntry, Scheduler
 from django.conf import settings
 from django.db import close_old_connections, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 from django.utils import timezone
 
 from apps.accounts import outbox
 from apps.analyses import chunks as split
 from apps.analyses import ends, queue_files, wake
-from apps.analyses.claims import chunks, held, running_runs, runs
+from apps.analyses.claims import chunks, running_runs, runs
 from apps.analyses.models import AnalysisRun, SweepBeat
 
 log = structlog.get_logger(__name__)
@@ -134,15 +134,17 @@ def _next_in_line(now: datetime) -> Iterator[AnalysisRun]:
 
 
 def resend_chunks() -> int:
-    """Wake workers for chunks whose message or whose worker is lost; a few at a time, each end wakes no other."""
+    """Wake workers for chunks whose message or worker is lost, up to the messages a split run may have in flight."""
     now = timezone.now()
-    waiting: QuerySet[Any] = chunks().filter(Q(state=State.QUEUED) | _lapsed(now), run__state=State.RUNNING)
-    busy = chunks().filter(held(now)).count()
     sent = 0
-    for chunk in waiting.filter(wake.unheard()).order_by("created_at", "index")[: max(BATCH - busy, 1)]:
-        if not wake.resend_for_chunk(chunk.pk, seen=chunk.message_sent_at):
-            break
-        sent += 1
+    for run_id in runs().filter(state=State.RUNNING, n_chunks__gt=0).values_list("pk", flat=True)[:BATCH]:
+        of_run = chunks().filter(run_id=run_id)
+        heard = of_run.filter(state=State.QUEUED).exclude(wake.unheard()).count()
+        waiting = of_run.filter(Q(state=State.QUEUED) | _lapsed(now)).filter(wake.unheard()).order_by("index")
+        for chunk in waiting[: max(wake.CHUNKS_IN_FLIGHT - heard, 0)]:
+            if not wake.resend_for_chunk(chunk.pk, seen=chunk.message_sent_at):
+                return sent
+            sent += 1
     return sent
 
 

@@ -15,6 +15,7 @@ log = structlog.get_logger(__name__)
 
 EXECUTE_RUN = "apps.analyses.tasks.execute_run"
 EXECUTE_CHUNK = "apps.analyses.tasks.execute_chunk"
+CHUNKS_IN_FLIGHT = 16  # messages of one split run; more would only pile up in front of other clients' runs
 EXPIRES_S = 60  # the sweep sends a fresh message long before; old ones would only pile up behind a long run
 
 
@@ -59,6 +60,14 @@ def wake_next_of_client(client_id: uuid.UUID) -> None:
     waiting = queued.filter(unheard()).order_by("created_at").values_list("pk", "message_sent_at").first()
     if waiting is not None:
         resend_for_run(waiting[0], seen=waiting[1])
+
+
+def wake_next_chunk(run_id: uuid.UUID) -> None:
+    """A chunk of the run has ended: one more of those without a message gets its own."""
+    queued = RunChunk.objects.system("queue").filter(run_id=run_id, state=AnalysisRun.State.QUEUED)
+    waiting = queued.filter(message_sent_at=None).order_by("index").values_list("pk", flat=True).first()
+    if waiting is not None:
+        resend_for_chunk(waiting, seen=None)
 
 
 def _send(task: str, row_id: uuid.UUID) -> bool:

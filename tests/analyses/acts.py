@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import current_app
 from django.contrib.auth.hashers import make_password
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from apps.accounts.models import AuditEntry, Client, Membership, Organisation, OutboxMessage, User
@@ -215,6 +215,24 @@ def running_by_client() -> dict[str, int]:
     for assessment in rows:
         counts[str(assessment)] = counts.get(str(assessment), 0) + 1
     return counts
+
+
+def nothing_is_locked() -> bool:
+    """Whether a claim or a write could go on at once: no stopped process holds a lock."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with transaction.atomic():
+                cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [claims.CLAIM_LOCK])
+                return bool(cursor.fetchone()[0])
+        cursor.execute("PRAGMA busy_timeout = 200")
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+            cursor.execute("ROLLBACK")
+            return True
+        except OperationalError:
+            return False
+        finally:
+            cursor.execute("PRAGMA busy_timeout = 20000")
 
 
 def cancel_everything() -> None:

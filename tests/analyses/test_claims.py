@@ -22,7 +22,7 @@ def agents(installation: Installation) -> list[Agent]:
 @pytest.fixture
 def still(stand: Installation, workers: list[Process]) -> Iterator[Installation]:
     """The installation with its workers stopped, so that nobody else claims."""
-    with paused(workers):
+    with paused(stand, workers):
         yield stand
         stand.act("cancel_everything")
 

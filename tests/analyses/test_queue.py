@@ -25,9 +25,16 @@ def no_progress(stage: str, done: int, total: int) -> None:
 
 
 @contextlib.contextmanager
-def paused(workers: list[Process]) -> Iterator[None]:
-    for worker in workers:
-        worker.signal_group(signal.SIGSTOP)
+def paused(stand: Installation, workers: list[Process]) -> Iterator[None]:
+    """Stop the processes, but not in the middle of a transaction, as that would stop everybody."""
+    for _number in range(50):
+        for worker in workers:
+            worker.signal_group(signal.SIGSTOP)
+        if stand.act("nothing_is_locked"):
+            break
+        for worker in workers:
+            worker.signal_group(signal.SIGCONT)
+        time.sleep(0.1)
     try:
         yield
     finally:
@@ -126,7 +133,7 @@ def test_results_are_the_bytes_that_the_engine_gives_in_any_process(stand: Insta
 def test_q_t3_all_runs_finish_once_after_every_message_is_lost(
     stand: Installation, workers: list[Process], assessment: str
 ) -> None:
-    with paused(workers):
+    with paused(stand, workers):
         run_ids = stand.act("request", assessment=assessment, n=20, steps=1, pause_s=0.02)
         lose_all_messages(stand)
     ended = stand.wait_for_end(*run_ids, seconds=40)
@@ -168,7 +175,7 @@ def test_q_t6_a_paused_worker_writes_nothing_once_another_has_taken_over(
     run_id = stand.act("request", assessment=assessment, steps=30, pause_s=0.1)[0]
     first = stand.wait_for_state(run_id, "running", stage="counting")
     holder = worker_of(workers, first)
-    with paused([holder]):
+    with paused(stand, [holder]):
         ended = stand.wait_for_end(run_id, seconds=30)[0]
         assert (ended["state"], ended["attempt"]) == ("succeeded", 2)
         assert ended["worker"] != first["worker"]
@@ -262,7 +269,7 @@ def test_a_failed_run_says_why_and_is_not_tried_again(
 def test_a_run_over_its_time_or_memory_fails_with_the_limit(
     stand: Installation, workers: list[Process], assessment: str
 ) -> None:
-    with paused(workers):
+    with paused(stand, workers):
         limited = stand.start_worker(RUN_SOFT_TIME_LIMIT_S="2", RUN_HARD_TIME_LIMIT_S="20", RUN_CHILD_MEMORY_MB="300")
         try:
             slow, deaf, grown = (
@@ -350,7 +357,7 @@ def test_one_client_cannot_take_every_slot_while_another_waits(stand: Installati
 def test_the_twenty_first_waiting_run_is_refused_with_the_reason(
     stand: Installation, workers: list[Process], assessment: str
 ) -> None:
-    with paused(workers):
+    with paused(stand, workers):
         answer = stand.act("request_until_refused", assessment=assessment)
         assert answer["taken"] == 20
         assert "20 runs of this client are waiting" in answer["error"]
