@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from apps.engine.document import Anchor, Line, Monthly, Once
 from apps.engine.factors import Value
+from apps.engine.records import Anchor, Line, Monthly, Once
 from apps.engine.timing import Clock, Matrix, over_months, running_total
 
 

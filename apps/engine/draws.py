@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from apps.engine.document import Document, Input
 from apps.engine.factors import Value
+from apps.engine.records import Document, Input
 
 Floats = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.engine.accrual import start_of_service
-from apps.engine.document import Anchor, Document, Line, Once, Option, Timing
 from apps.engine.factors import Value, evaluate
 from apps.engine.finance import annuity_factor
 from apps.engine.flows import Cash, option_cash
+from apps.engine.records import Anchor, Document, Line, Once, Option, Timing
 from apps.engine.tax import year_ends
 from apps.engine.timing import Clock, Matrix, over_months, running_total
 from apps.engine.units import MONTHS_PER_YEAR

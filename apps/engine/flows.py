@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.engine.document import Anchor, Monthly, Once, Option, Tax
 from apps.engine.factors import Value, evaluate
 from apps.engine.financing import Schedule, lease_schedule, loan_schedule
+from apps.engine.records import Anchor, Monthly, Once, Option, Tax
 from apps.engine.tax import TaxFlows, tax_flows
 from apps.engine.timing import Clock, Matrix, Months, over_months
 from apps.engine.units import HOURS_PER_DAY, HOURS_PER_MONTH

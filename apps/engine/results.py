@@ -16,8 +16,8 @@ from apps.engine.comparisons import (
     no_break_even_reason,
     rate_of_return,
 )
-from apps.engine.document import Anchor, Document, Option
 from apps.engine.figures import HOURS, TOTALS, Figures, by_period
+from apps.engine.records import Anchor, Document, Option
 from apps.engine.rows import Row, option_balances, option_rows, row_results
 from apps.engine.simulation import (
     Samples,

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.engine.accrual import accrual_profile, balances
-from apps.engine.document import Line
 from apps.engine.factors import Value
 from apps.engine.figures import Figures, by_period
 from apps.engine.financing import Schedule
+from apps.engine.records import Line
 
 Floats = NDArray[np.float64]
 

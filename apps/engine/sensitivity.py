@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from apps.engine.document import Document, Input
 from apps.engine.draws import HALF_A_STEP, Sampler, likely_values
 from apps.engine.errors import NoAnswerError
 from apps.engine.factors import Value
 from apps.engine.figures import discount_factors, option_figures
+from apps.engine.records import Document, Input
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.engine.comparisons import BREAK_EVENS, break_even_months
-from apps.engine.document import Document
 from apps.engine.draws import Sampler
 from apps.engine.errors import EngineError
 from apps.engine.factors import Value
@@ -24,6 +23,7 @@ from apps.engine.figures import (
     phase_months,
     resale_value,
 )
+from apps.engine.records import Document
 from apps.engine.timing import over_months
 
 Floats = NDArray[np.float64]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.engine.accrual import accrual_profile, recognised_profile, start_of_service
-from apps.engine.document import Line, Option, Tax
 from apps.engine.factors import Value, evaluate
 from apps.engine.finance import MACRS_5_YEAR_PERCENT
 from apps.engine.financing import Schedule
+from apps.engine.records import Line, Option, Tax
 from apps.engine.timing import Clock, Matrix, over_months
 from apps.engine.units import MONTHS_PER_YEAR
 

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.engine import __version__
-from apps.engine.document import Document, parse_document
+from apps.engine.document import parse_document
 from apps.engine.draws import GENERATOR, likely_values
 from apps.engine.errors import EngineError, InputError
 from apps.engine.factors import Value
 from apps.engine.figures import Figures, discount_factors, option_figures, period_names
+from apps.engine.records import Document
 from apps.engine.results import comparison_results, option_results, probability_cheapest, ranking
 from apps.engine.sensitivity import difference_indices, one_at_a_time, tornado
 from apps.engine.simulation import CHUNK_DRAWS, Samples, refuse_not_finite, simulate

@@ -6,8 +6,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from apps.engine.document import Anchor, Monthly, Once, Option, Timing
 from apps.engine.factors import Factor, Value, evaluate
+from apps.engine.records import Anchor, Monthly, Once, Option, Timing
 from apps.engine.units import MONTHS_PER_WEEK, MONTHS_PER_YEAR
 
 Matrix = NDArray[np.float64]

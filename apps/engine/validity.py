@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from apps.engine.document import Document, Monthly, Option, Phase
 from apps.engine.draws import likely_values
 from apps.engine.errors import InputError
 from apps.engine.factors import Factor, Ref, Value, evaluate
+from apps.engine.records import Document, Monthly, Option, Phase
 
 SHARE_SLACK = 1e-9
 
