@@ -46,7 +46,8 @@ def run_demo(*, check: bool) -> int:
     if lock is None:
         return 1
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup has its reasons
+        # A shell in the background ignores INT for its children, but whoever sends it means it; nohup means its HUP.
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _request_stop)
     supervisor = Supervisor(ROOT, say)
     status = 0
