@@ -273,7 +273,7 @@ def _check_milestones(facts: Facts, report: Report) -> None:
     entry = facts.terms.get("payment_milestones")
     if entry is None:
         return
-    total = sum(Decimal(item["share"]) for item in entry["value"])
+    total = sum((Decimal(item["share"]) for item in entry["value"]), Decimal(0))
     if total != 1:
         report.error(
             facts.places["payment_milestones"],

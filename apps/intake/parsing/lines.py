@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from apps.intake.parsing import bands, capacity, facts, limits, numbers, units, values
+from apps.intake.parsing import bands, capacity, facts, limits, line_checks, numbers, units, values
 from apps.intake.parsing.currencies import Currencies
 from apps.intake.parsing.fields import CHOICES, INCLUDED, KIND_WORDS, LINE_FIELDS, PRICES
 from apps.intake.parsing.mapping import Header, normal
@@ -158,8 +158,8 @@ class LineReader:
         self._shares(row, line)
         self._numbers(row, line)
         self._remember_shared(row)
-        self._check_total(row, line)
-        self._normalise_term(row, line)
+        self._compare_total(row, line)
+        line_checks.normalise_term(self._at(row, "quantity"), line, self.report)
         line["refs"] = {
             name: self.table.ref(row, column)
             for name, column in self.header.fields.items()
@@ -461,48 +461,19 @@ class LineReader:
         if line["kind"] == "storage":
             capacity.from_text(self._at(row, "description"), line, self.style, self.report)
 
+    def _compare_total(self, row: int, line: dict[str, Any]) -> None:
+        cell, at = self._cell(row, "line_total"), self._at(row, "line_total")
+        if cell.kind not in ("number", "text") or line["percent_of"] or line["unit_price_likely"] is None:
+            return
+        amount = values.number(at, cell, self.style, self.report)
+        if amount is not None:
+            line_checks.compare_total(at, amount.value * self._factor("line_total"), line, self.report)
+
     def _remember_shared(self, row: int) -> None:
         for name in ("valid_until", "quote_number", "vendor"):
             cell = self._cell(row, name)
             if cell.kind != "empty":
                 self.result.shared.setdefault(name, []).append((self._at(row, name), cell))
-
-    def _check_total(self, row: int, line: dict[str, Any]) -> None:
-        """Compare a line total that the file states with quantity times price; it is never imported."""
-        cell, at = self._cell(row, "line_total"), self._at(row, "line_total")
-        if cell.kind not in ("number", "text") or line["percent_of"] or line["unit_price_likely"] is None:
-            return
-        amount = values.number(at, cell, self.style, self.report)
-        if amount is None:
-            return
-        total = amount.value * self._factor("line_total")
-        gross = line["quantity"] * line["unit_price_likely"]
-        net = gross * (1 - line["discount_fraction"])
-        tolerance = Decimal("0.01") + line["quantity"] * Decimal("0.005")
-        if min(abs(total - gross), abs(total - net)) > tolerance:
-            self.report.warn(
-                at,
-                f"{at.ref}: the line total in the file is {numbers.shortest(total)}, but quantity "
-                f"{numbers.shortest(line['quantity'])} × unit price {numbers.shortest(line['unit_price_likely'])} = "
-                f"{numbers.shortest(net)}. Quantity and price are used.",
-                found=numbers.shortest(total),
-                expected=numbers.shortest(net),
-            )
-
-    def _normalise_term(self, row: int, line: dict[str, Any]) -> None:
-        """36 months at a price per month is one service for 36 months, not 36 services."""
-        counted = values.choice_quietly(line["unit"], "period")
-        if line["charge"] != "recurring" or counted != line["period"] or line["quantity"] <= 1:
-            return
-        if line["term_months"] is not None or line["percent_of"] or counted == "hour":
-            return
-        months = line["quantity"] * (12 if counted == "year" else 1)
-        self.report.info(
-            self._at(row, "quantity"),
-            f"{numbers.shortest(line['quantity'])} × one {counted} is stored as quantity 1 with a term of "
-            f"{numbers.shortest(months)} months.",
-        )
-        line["term_months"], line["quantity"] = months, Decimal(1)
 
 
 def majority_currency(lines: list[dict[str, Any]]) -> list[str]:

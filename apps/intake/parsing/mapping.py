@@ -139,10 +139,8 @@ def map_columns(table: Table, row: int, report: Report, given: dict[str, str | N
         elif _has_values(table, row, column) and not score:
             report.info(At(table, row, column), f"The column “{heading[:60]}” is not imported.")
     for name, candidates in wanted.items():
-        column = _choose_column(table, row, name, candidates, report)
-        if column is not None:
-            header.fields[name] = column
-            header.columns[column] = name
+        header.fields[name] = _choose_column(table, row, name, candidates, report)
+        header.columns[header.fields[name]] = name
     if section == "lines":
         _ask_missing(table, headings, header, report, given)
     return header
@@ -229,9 +227,7 @@ def _by_values(
     return name, score
 
 
-def _choose_column(
-    table: Table, row: int, name: str, candidates: list[tuple[int, float]], report: Report
-) -> int | None:
+def _choose_column(table: Table, row: int, name: str, candidates: list[tuple[int, float]], report: Report) -> int:
     """The column of a field; where several claim it, equal claims are asked and weaker ones give way."""
     filled = [(column, score) for column, score in candidates if _has_values(table, row, column)]
     candidates = filled or candidates  # a column without values competes with nobody

@@ -54,7 +54,10 @@ def read(content: bytes, report: Report) -> tuple[list[Table], Workbook]:
     for name, part, hidden in sheets:
         table = Table(name, "xlsx", hidden=hidden)
         if archive.has(part):
-            _read_sheet(archive, part, table, book, report)
+            try:
+                _read_sheet(archive, part, table, book, report)
+            except (ValueError, OverflowError, InvalidOperation):  # a number of the format itself is none
+                raise Refusal(f"The workbook is damaged: the sheet {name[:60]} cannot be read.") from None
             table.spread_merged()
         tables.append(table)
     return tables, book
