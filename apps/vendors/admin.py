@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from apps.vendors.models import Quote, QuoteVersion, Vendor
 
 
-class ReadOnlyAdmin(admin.ModelAdmin[Any]):
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Staff of the installation see that rows exist; prices and texts stay with the client."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

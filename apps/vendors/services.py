@@ -37,6 +37,7 @@ _LINE_TEXTS = (
     "evidence_level",
     "source_ref",
 )
+PLACES = 10  # of `ExactDecimalField`
 _DATES = ("date", "valid_until")
 _DECIMALS = ("lead_weeks_low", "lead_weeks_likely", "lead_weeks_high", "acceptance_weeks")
 _WHOLE = ("term_months", "warranty_months")
@@ -116,9 +117,16 @@ def _version_values(facts: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
+def _kept(text: str) -> Decimal:
+    """The number to the places of its column, the same on every database: one PiB in TB has more."""
+    value = Decimal(str(text))
+    exponent = value.as_tuple().exponent
+    return round(value, PLACES) if isinstance(exponent, int) and -exponent > PLACES else value
+
+
 def _line(client: Client, version: QuoteVersion, line: Mapping[str, Any]) -> QuoteLine:
     values: dict[str, Any] = {name: line.get(name) or "" for name in _LINE_TEXTS}
-    values |= {name: Decimal(str(line[name])) for name in _LINE_DECIMALS if line.get(name) is not None}
+    values |= {name: _kept(line[name]) for name in _LINE_DECIMALS if line.get(name) is not None}
     return QuoteLine(
         client=client, quote_version=version, position=line["position"], included=bool(line.get("included")), **values
     )

@@ -319,3 +319,46 @@ def test_two_thousand_lines_are_read_within_the_limit_of_time() -> None:
     result = parse(Request(csv_bytes(LINES * 500), "quote_csv"))
     assert len(result["lines"]) == 2000
     assert len(result["sheets"][0]["rows"]) <= 400
+
+
+def test_a_small_percentage_is_asked_because_it_may_be_a_fraction() -> None:
+    line = [
+        1,
+        "support",
+        "Compute support",
+        "",
+        1,
+        "contract",
+        "",
+        "0.08",
+        "",
+        "EUR",
+        "recurring",
+        "year",
+        "",
+        "",
+        "compute",
+    ]
+    content = csv_bytes([[*LINES[0], ""], line], header=(*HEADER, "percent_of"))
+    result = parse(Request(content, "quote_csv"))
+    assert [question["id"] for question in result["questions"]] == ["percent:Lines!H3"]
+    assert Decimal(result["lines"][1]["unit_price_likely"]) == 8
+
+
+@pytest.mark.parametrize(("column", "text"), [(3, "P" * 201), (5, "u" * 61), (4, "9" * 19)])
+def test_what_the_database_cannot_hold_is_refused_in_the_preview(column: int, text: str) -> None:
+    lines = [[*LINES[0][:column], text, *LINES[0][column + 1 :]]]
+    assert parse(Request(csv_bytes(lines), "quote_csv"))["outcome"] == "reject"
+
+
+def test_a_product_that_the_database_cannot_hold_is_refused_in_the_preview() -> None:
+    lines = [[*LINES[2][:2], "Storage", "", "9" * 18, "PB", *LINES[2][6:]]]
+    result = parse(Request(csv_bytes(lines), "quote_csv"))
+    assert any("capacity_tb comes to" in message["text"] for message in result["messages"])
+
+
+def test_months_that_are_no_whole_number_are_refused() -> None:
+    book = workbook()
+    book["Terms"]["B2"] = 36.5
+    (message,) = parse(Request(saved(book)))["messages"]
+    assert (message["cell"], message["expected"]) == ("Terms!B2", "a whole number")

@@ -19,6 +19,9 @@ _MILESTONE = re.compile(
     re.IGNORECASE,
 )
 _RATIO = re.compile(r"(\d+(?:[.,]\d+)?)\s*:\s*1")
+_WHOLE = ("term_months", "warranty_months", "payment_days", "nics_per_node")
+# Characters that the database has for a text of the quote; all others go into its collected terms.
+_CHARACTERS = {"quote_number": 100, "vendor": 200, "incoterm": 40}
 _SUFFIXES = ("low", "likely", "high")
 _ANCHORS = {"order": "signature"}
 
@@ -143,7 +146,11 @@ def _value(fact: Fact, style: Style, report: Report, *, epoch_1904: bool) -> Any
         if cell.kind == "object":
             report.must_be(at, cell.text, "a text or a number")
             return None
-        return values.text_value(cell) or None
+        text = values.text_value(cell)
+        if len(text) > (most := _CHARACTERS.get(fact.name, 10_000)):
+            report.must_be(at, text, f"at most {most} characters")
+            return None
+        return text or None
     if definition.kind == "date":
         day = values.calendar_date(at, cell, style, report, epoch_1904=epoch_1904)
         return day.isoformat() if day else None
@@ -174,6 +181,9 @@ def _without_unit(cell: Cell) -> Cell:
 def _number(at: At, cell: Cell, definition: Field, style: Style, report: Report) -> str | None:
     amount = values.number(at, cell, style, report)
     if amount is None:
+        return None
+    if at.field in _WHOLE and amount.value != amount.value.to_integral_value():
+        report.must_be(at, cell.text, "a whole number")
         return None
     return in_band(at, amount.value, definition, report)
 

@@ -73,7 +73,9 @@ LINE_FIELDS: dict[str, Field] = {
         "per",
     ),
     "discount": Field(
-        "percent", "Discount", "disc|rabatt|nachlass|remise|discount percent|disc percent|rabatt prozent"
+        "percent",
+        "Discount",
+        "disc|discount fraction|rabatt|nachlass|remise|discount percent|disc percent|rabatt prozent",
     ),
     "evidence_level": Field("choice", "Evidence level", "evidence|level of evidence"),
     "percent_of": Field("choice", "Percent of", "percentage of|prozent von|pourcentage de"),

@@ -3,7 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
-from apps.intake.parsing import numbers, values
+from apps.intake.parsing import limits, numbers, values
+from apps.intake.parsing.fields import PRICES
 from apps.intake.parsing.report import At, Report
 
 
@@ -38,3 +39,29 @@ def normalise_term(at: At, line: dict[str, Any], report: Report) -> None:
         f"{numbers.shortest(months)} months.",
     )
     line["term_months"], line["quantity"] = months, Decimal(1)
+
+
+def ask_small_percent(at: At, line: dict[str, Any], report: Report) -> None:
+    """0.08 in a percentage line is 8 % or 0.08 %: asked, for it is a factor of a hundred."""
+    likely = line["unit_price_likely"]
+    if likely is None or not 0 < likely < 1:
+        return
+    small, large = f"{numbers.shortest(likely)} %", f"{numbers.shortest(likely * 100)} %"
+    answer = report.ask(
+        f"percent:{at.ref}",
+        about=f"{at.where}, percentage {numbers.shortest(likely)}",
+        cells=[at.ref],
+        choices=[("fraction", large), ("percent", small)],
+        suggested="fraction",
+        reason=f"“{numbers.shortest(likely)}” without a percent sign can mean {large} or {small}.",
+    )
+    if answer == "fraction":
+        for name in PRICES:
+            line[name] = line[name] * 100 if line[name] is not None else None
+
+
+def check_size(at: At, line: dict[str, Any], report: Report) -> None:
+    """Products such as quantity times capacity must fit the database as well as what stood in the file."""
+    for name, value in line.items():
+        if isinstance(value, Decimal) and value and value.adjusted() >= limits.INTEGER_DIGITS:
+            report.error(at, f"{name} comes to {value:.3E}; it must have at most {limits.INTEGER_DIGITS} digits.")

@@ -18,7 +18,9 @@ _TOTAL = re.compile(
     r"(grand |sub ?|net |gross |quote |order )*(total|sum)( (price|net|gross|amount|excl.*|ht|ttc))?"
     r"|(zwischen|gesamt|end)?summe( netto)?|gesamt(betrag|preis)?|(sous )?total( ht| ttc)?|montant total"
 )
-_TEXT_FIELDS = ("description", "part_number", "comparison_key")
+# Texts of a line and the characters that the database has for them.
+_TEXT_FIELDS = {"description": 10_000, "part_number": 200, "comparison_key": 80, "unit": 60}
+_SOURCE_CHARACTERS = 100
 _MERGED_ONCE = ("quantity", *PRICES, "line_total")
 
 
@@ -142,9 +144,8 @@ class LineReader:
         self._check_width(row)
         line: dict[str, Any] = {"position": len(self.result.lines) + 1, "row": row}
         for name in _TEXT_FIELDS:
-            line[name] = values.text_value(self._cell(row, name)) if self._readable(row, name) else ""
-        line["unit"] = values.text_value(self._cell(row, "unit"))
-        line["source_ref"] = values.text_value(self._cell(row, "source_ref")) or self.table.where(row, None)[:100]
+            line[name] = self._text(row, name)
+        line["source_ref"] = self._text(row, "source_ref") or self.table.where(row, None)[:100]
         if not line["description"]:
             line["description"] = line["part_number"]
         if not line["description"]:
@@ -165,6 +166,7 @@ class LineReader:
             for name, column in self.header.fields.items()
             if self.table.cell(row, column).kind != "empty"
         }
+        line_checks.check_size(At(self.table, row, self.header.fields.get("quantity"), "quantity"), line, self.report)
         return {name: _shown(value) for name, value in line.items()}
 
     def _check_width(self, row: int) -> None:
@@ -183,12 +185,17 @@ class LineReader:
     def _columns(self, row: int) -> list[int]:
         return [column for column, cell in self.table.rows[row].items() if cell.kind != "empty"]
 
-    def _readable(self, row: int, name: str) -> bool:
+    def _text(self, row: int, name: str) -> str:
         cell = self._cell(row, name)
         if cell.kind in ("error", "object"):
             self.report.must_be(self._at(row, name), cell.text, "a text")
-            return False
-        return True
+            return ""
+        text = values.text_value(cell)
+        most = _TEXT_FIELDS.get(name, _SOURCE_CHARACTERS)
+        if len(text) > most:
+            self.report.must_be(self._at(row, name), text, f"at most {most} characters")
+            return ""
+        return text
 
     def _kind(self, row: int, description: str, unit: str) -> str:
         at, cell = self._at(row, "kind"), self._cell(row, "kind")
@@ -296,6 +303,8 @@ class LineReader:
             percent = percent or amount.percent
             line[name] = self._scaled(amount, cell, name)
         line["percent_of"] = self._percent_of(row, line, quantity, percent=percent)
+        if line["percent_of"] and not percent:
+            line_checks.ask_small_percent(self._at(row, "unit_price_likely"), line, self.report)
         line["currency"] = self._currency(row, marks)
         if line["percent_of"] and line["unit_price_likely"] is None and quantity is not None:
             line["unit_price_likely"], quantity = quantity, Decimal(1)
@@ -442,7 +451,7 @@ class LineReader:
                 self.style,
                 self.report,
                 says_percent=column in self.header.percent,
-                says_fraction=name == "escalation_fraction_per_year" and column in self.header.fraction,
+                says_fraction=column in self.header.fraction,
             )
         if line["discount_fraction"] is None:
             line["discount_fraction"] = Decimal(0)
