@@ -14,7 +14,7 @@ import django
 from django.conf import settings
 
 # whatever would lead the command to a shared service
-SHARED = ("REDIS_URL", "CACHE_URL", "DATABASE_URL", "STATIC_ROOT")
+SHARED = ("REDIS_URL", "CACHE_URL", "DATABASE_URL", "STATIC_ROOT", "DJANGO_SETTINGS_MODULE")
 OLDEST_TEMPLATES_KEPT = 3
 
 

@@ -12,10 +12,11 @@ from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
 LARKMERE = ROOT / "fixtures" / "demo" / "larkmere.json"
+LEFT_OUT = ("DATABASE_URL", "REDIS_URL", "CACHE_URL", "DJANGO_SETTINGS_MODULE")  # as on a bare machine
 
 
 def assess(spec, out, *arguments, var_dir):
-    environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
+    environment = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
     environment["SPINECUT_VAR_DIR"] = str(var_dir)
     command = [sys.executable, "manage.py", "assess", str(spec), "--out", str(out), *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
