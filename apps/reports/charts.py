@@ -157,7 +157,7 @@ def _break_even(run: CostRun, option: CostOption, rival: CostOption | None, basi
         "p10": month.get("p10"),
         "p90": month.get("p90"),
         "title": _("Break-even, %s") % figures.months(at),
-        "short": lines[0],
+        "short": _short_range(month),
         "lines": lines,
     }
 
@@ -169,6 +169,15 @@ def _break_even_range(month: Mapping[str, Any]) -> str:
         return _("in %s of 100 draws") % of_100
     ends = {"low": figures.plain(month["p10"], 1), "high": figures.plain(month["p90"], 1), "n": of_100}
     return _("P10–P90 %(low)s to %(high)s, in %(n)s of 100 draws") % ends
+
+
+def _short_range(month: Mapping[str, Any]) -> str:
+    if month.get("p10") is None or month.get("p90") is None:
+        return ""
+    return _("%(low)s to %(high)s") % {
+        "low": figures.plain(month["p10"], 1),
+        "high": figures.plain(month["p90"], 1),
+    }
 
 
 def _between(values: Sequence[float], month: float) -> float:

@@ -145,13 +145,9 @@ def _valid(option: Option, today: dt.date) -> TermCell:
 
 
 def quote_validity(option: Option, today: dt.date) -> Validity | None:
-    """The validity of the quote that runs out first."""
-    dates = [
-        phase.quote_version.valid_until
-        for phase in option.phases.all()
-        if phase.quote_version and phase.quote_version.valid_until
-    ]
-    return validity(min(dates), today) if dates else None
+    """The validity of the quote that runs out first, `valid_until` of an annotated option."""
+    until = getattr(option, "valid_until", None)
+    return validity(until, today) if until else None
 
 
 def validity(until: dt.date, today: dt.date) -> Validity:

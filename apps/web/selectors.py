@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Prefetch, Q
+from django.db.models import Count, Min, Prefetch, Q
 from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -109,11 +109,12 @@ def quote_versions(user: User, options: list[Option]) -> list[QuoteVersion]:
 
 
 def options_with_evidence(user: User, assessment: Assessment) -> list[Option]:
-    """Options in the order of their slots with pinned quotes and evidence; three queries for any number of options."""
-    phases = OptionPhase.objects.visible_to(user).select_related("quote_version").order_by("position")
+    """Options in the order of their slots with evidence, `valid_until` and `n_quotes` of their phases; two queries."""
     evidence = EvidenceAnswer.objects.visible_to(user).order_by("question")
     found = Option.objects.visible_to(user).filter(assessment=assessment).order_by("slot", "letter")
-    found = found.prefetch_related(Prefetch("phases", queryset=phases))
+    found = found.annotate(
+        valid_until=Min("phases__quote_version__valid_until"), n_quotes=Count("phases__quote_version")
+    )
     return list(found.prefetch_related(Prefetch("evidence", queryset=evidence)))
 
 
@@ -122,7 +123,7 @@ def progress_of(user: User, assessment: Assessment, options: list[Option]) -> di
     runs = AnalysisRun.objects.visible_to(user).filter(assessment=assessment)
     alive = (AnalysisRun.State.QUEUED, AnalysisRun.State.RUNNING)
     return {
-        "quoted": sum(1 for option in options if any(phase.quote_version_id for phase in option.phases.all())),
+        "quoted": sum(1 for option in options if getattr(option, "n_quotes", 0)),
         "roadmap": RoadmapItem.objects.visible_to(user).filter(assessment=assessment).count(),
         "alive": runs.filter(state__in=alive).count(),
     }

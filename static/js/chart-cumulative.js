@@ -135,11 +135,12 @@ function nearest(values, wanted) {
   return values.reduce((best, value, index) => (Math.abs(value - wanted) < Math.abs(values[best] - wanted) ? index : best), 0);
 }
 
-function lineLabels(data, theme, narrow) {
+function lineLabels(data, theme, narrow, pxPerMonth) {
+  const covered = Math.min(data.paid.length - 1, 1 + Math.ceil(104 / pxPerMonth));
   const strong = { family: theme.font, size: 12, color: theme.ink, weight: 600 };
-  const out = [text(theme, { x: data.months[1], xanchor: "left", y: data.paid_p90[Math.min(4, data.paid.length - 1)], yshift: 18, text: data.paid_label, font: strong })];
+  const out = [text(theme, { x: data.months[1], xanchor: "left", y: data.paid_p90[covered], yshift: 14, text: data.paid_label, font: strong })];
   if (data.net) {
-    const index = nearest(data.net, data.y_max * 0.4);
+    const index = nearest(data.net, data.y_max * (narrow ? 0.3 : 0.4));
     out.push(text(theme, { x: data.months[index], xanchor: "left", xshift: 10, y: data.net[index], yshift: -10, text: narrow ? data.net_short : data.net_label }));
   }
   if (data.rival) {
@@ -153,7 +154,7 @@ function lineLabels(data, theme, narrow) {
 function breakEvenLabels(data, theme, narrow) {
   const found = data.break_even;
   const left = found.month > data.months.at(-1) * 0.45;
-  const lines = narrow ? [found.title, found.short] : [found.title, ...found.lines];
+  const lines = narrow ? [found.title, found.short].filter(Boolean) : [found.title, ...found.lines];
   const step = 16;
   return lines.map((words, index) =>
     text(theme, {
@@ -211,7 +212,7 @@ export function cumulative(data, theme, width, narrow) {
       text(theme, { xref: "paper", yref: "paper", x: 0, y: 1, xshift: -30, yshift: 22, xanchor: "left", text: data.y_title, font: { family: theme.font, size: 11, color: theme.ink2 } }),
       text(theme, { xref: "paper", yref: "paper", x: 0, y: 0, yshift: -38, xanchor: "left", text: data.x_title, font: { family: theme.font, size: 11, color: theme.ink2 } }),
       ...stackLabels(data, theme, narrow, plotHeight, end),
-      ...lineLabels(data, theme, narrow),
+      ...lineLabels(data, theme, narrow, ((width - margin.l - margin.r) * end) / data.months.at(-1)),
       ...(narrow ? [] : endLabels(data, theme)),
     ],
     xaxis: {

@@ -6,7 +6,7 @@ from django import template
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from apps.reports import figures
@@ -110,7 +110,7 @@ def _view_link(
         format_html(' class="{}"', css) if css else "",
         url := _state_url(request, changes),
         url,
-        format_html(' aria-current="true"') if pressed else "",
+        mark_safe(' aria-current="true"') if pressed else "",
         label,
     )
 

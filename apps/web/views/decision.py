@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.permissions import allowed_actions, require
 from apps.analyses import rules
+from apps.analyses.rules import RunDocuments
 from apps.analyses.rules import services as waivers
 from apps.assessments.models import Assessment, Option
 from apps.engine.errors import InputError
@@ -31,7 +32,9 @@ def decision(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
     assessment = selectors.assessment_or_404(user, assessment_id)
     run = selectors.shown_run(user, assessment, request.GET.get("run", ""))
     options = selectors.options_with_evidence(user, assessment)
-    hits = rules.evaluate(assessment, run=run)
+    cost = CostRun.read(run) if run else None
+    documents = RunDocuments(inputs=cost.given, results=cost.found) if cost else None
+    hits = rules.evaluate(assessment, run=run, documents=documents)
     context: dict[str, Any] = {
         "assessment": assessment,
         "run": run,
@@ -41,10 +44,10 @@ def decision(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
         "n_gates": len({hit.rule_id for hit in rules.open_gates(hits)}),
         "allowed": allowed_actions(user, assessment.client),
     }
-    if run is None:
+    if run is None or cost is None:
         fabric_open = sum(1 for hit in hits if hit.rule_id == "F1" and not hit.waived)
         return render(request, "decision/empty.html", {**context, **_to_do(request, assessment, options, fabric_open)})
-    context |= _screen(request, CostRun.read(run), options, hits)
+    context |= _screen(request, cost, options, hits)
     if request.GET.get("format") == "csv":
         require(user, assessment.client, "export")
         name = file_name(assessment.name, "run", run.number, "options", context["basis"], extension="csv")
