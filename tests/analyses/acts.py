@@ -217,6 +217,10 @@ def running_by_client() -> dict[str, int]:
     return counts
 
 
+def owner_address(*, assessment: str) -> str:
+    return _owner(_assessment(assessment)).email
+
+
 def nothing_is_locked() -> bool:
     """Whether a claim or a write could go on at once: no stopped process holds a lock."""
     with connection.cursor() as cursor:

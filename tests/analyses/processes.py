@@ -89,9 +89,9 @@ class Process:
         return self.log_path.read_text(errors="replace")
 
     def children(self) -> list[int]:
-        """Ids of the child processes, whichever thread has started them."""
+        """Ids of the child processes that live, whichever thread has started them."""
         threads = Path(f"/proc/{self.pid}/task").glob("*/children")
-        return [int(pid) for thread in threads for pid in thread.read_text().split()]
+        return [int(pid) for thread in threads for pid in thread.read_text().split() if _lives(pid)]
 
     def signal_group(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -238,6 +238,14 @@ class Installation:
             process.stop()
         self.mail.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _lives(pid: str) -> bool:
+    """Whether the process still runs; one that has ended stays listed until its parent looks."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def until(
