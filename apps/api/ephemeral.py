@@ -34,9 +34,8 @@ def template_database() -> Path:
         return template
     cache.mkdir(parents=True, exist_ok=True)
     with _folder() as folder:
-        for command in (["migrate", "--verbosity=0", "--no-input"], ["createcachetable", "--verbosity=0"],
-                        ["load_catalogue", "--verbosity=0"]):  # fmt: skip
-            code = _manage(command, folder)
+        for command in (["migrate", "--no-input"], ["createcachetable"], ["load_catalogue"]):
+            code = _manage([*command, "--verbosity=0", "--skip-checks"], folder)
             if code:
                 raise RuntimeError(f"manage.py {command[0]} ended with exit code {code}.")
         _settle(folder / "spinecut.sqlite3")

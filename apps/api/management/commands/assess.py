@@ -23,6 +23,7 @@ UNUSABLE = 2
 
 
 class Command(BaseCommand):
+    requires_system_checks = []  # pages are no part of it, and importing them takes longer than the work
     help = "Compute an assessment spec (docs/schemas/assessment.json) and write its results."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
