@@ -12,8 +12,7 @@ from tests.web.conftest import Case, make_case
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Plotly's map library tries to insert its own style element when it loads; charts do not need it. Told by the address
-# and by where it happens: at load, in the bundle.
+# Plotly's map library tries to insert a style element of its own when it loads; no chart of ours needs it.
 KNOWN_POLICY_REPORTS = ("vendor/plotly",)
 WIDTHS = (1440, 400)
 THEMES = ("light", "dark")
