@@ -13,6 +13,7 @@ HEADER_ROWS = 4  # title, note, column heads, months: the same on every sheet al
 
 MONEY = '#,##0.00;(#,##0.00);"–"'
 QUANTITY = "#,##0.######"
+HOURS = "#,##0"
 SHARE = "0.0000"
 FORMATS: dict[str, dict[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
@@ -29,6 +30,7 @@ FORMATS: dict[str, dict[str, Any]] = {
     "money_link": {"num_format": MONEY, "font_color": "#007A33"},
     "share": {"num_format": SHARE},
     "quantity": {"num_format": QUANTITY},
+    "hours": {"num_format": HOURS},
     "percent": {"num_format": "0.00%"},
     "check": {"num_format": '"OK";"DIFFERS";"OK"', "bold": True},
     "check_text": {"bold": True},

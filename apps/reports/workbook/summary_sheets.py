@@ -11,6 +11,7 @@ from apps.reports.workbook.inputs_sheet import Expression, InputsSheet
 from apps.reports.workbook.timing_sheet import TimingSheet
 
 PERCENTILES = ("p10", "p50", "p90")
+DRIVERS = 3
 
 
 @dataclass(kw_only=True)
@@ -29,8 +30,9 @@ class SummarySheet:
 
     def __init__(self, book: Book, inputs: InputsSheet, timing: TimingSheet, sheet: Sheet) -> None:
         self.book, self.inputs, self.timing, self.sheet = book, inputs, timing, sheet
-        sheet.worksheet.set_column(0, 0, 46)
-        sheet.worksheet.set_column(1, 40, 20)
+        sheet.worksheet.set_column(0, 0, 62)
+        sheet.worksheet.set_column(1, 40, 24)
+        sheet.worksheet.freeze_panes(4, 1)
 
     def write(
         self, document: Mapping[str, Any], results: Mapping[str, Any], views: Mapping[str, OptionView], text: str
@@ -42,10 +44,13 @@ class SummarySheet:
         self._figures(columns, document)
         self._hours(columns)
         self._from_run(columns, results)
-        sheet.line()
-        sheet.text(sheet.line(), 0, "Reading", "group")
-        for sentence in text.splitlines():
-            sheet.text(sheet.line(), 0, sentence)
+        self._drivers(columns, results)
+        self._break_even(columns, results)
+        if text:
+            sheet.line()
+            sheet.text(sheet.line(), 0, "Reading", "group")
+            for sentence in text.splitlines():
+                sheet.text(sheet.line(), 0, sentence)
 
     def _row(self, label: str, cells: list[tuple[int, Expression]], style: str = "money") -> list[Cell]:
         row = self.sheet.line()
@@ -63,6 +68,13 @@ class SummarySheet:
         factor = years if rate[1] == 0 else (1 - (1 + rate[1]) ** -years) / rate[1]
         text = (
             f"IF({rate[0]}=0,{horizon.ref}/{per_year.ref},(1-(1+{rate[0]})^(-{horizon.ref}/{per_year.ref}))/{rate[0]})"
+        )
+        self._row(
+            "Total cost a year, nominal",
+            [
+                (c, (f"{n.ref}/({horizon.ref}/{per_year.ref})", n.value / years))
+                for (c, _), n in zip(columns, nominal, strict=True)
+            ],
         )
         self._row(
             "Equivalent annual cost",
@@ -111,8 +123,8 @@ class SummarySheet:
                 installed.append((column, ("+".join(texts), sum(values))))
             if useful_texts and len(useful_texts) == len(texts):
                 productive.append((column, ("+".join(useful_texts), sum(useful_values))))
-        installed_cells = self._row("GPU-hours installed", installed, "quantity")
-        productive_cells = self._row("GPU-hours productive", productive, "quantity")
+        installed_cells = self._row("GPU-hours installed", installed, "hours")
+        productive_cells = self._row("GPU-hours productive", productive, "hours")
         by_column = dict(columns)
         for label, cells in (("installed", installed_cells), ("productive", productive_cells)):
             self._row(
@@ -150,6 +162,33 @@ class SummarySheet:
                 sheet.text(row, column, "not ranked", "note")
             else:
                 sheet.number(row, column, float(share), "percent")
+
+    def _drivers(self, columns: list[tuple[int, OptionView]], results: Mapping[str, Any]) -> None:
+        """The three inputs that move each total most, each with the totals at its low and its high end."""
+        for rank in range(DRIVERS):
+            row = self.sheet.line()
+            self.sheet.text(row, 0, f"Driver {rank + 1} of the total: at low to at high, million {self.book.currency}")
+            for column, view in columns:
+                drivers = results["tornado"].get(view.rows.option["key"], [])[rank : rank + 1]
+                for driver in drivers:
+                    ends = f"{driver['at_low_usd'] / 1e6:,.2f} to {driver['at_high_usd'] / 1e6:,.2f}"
+                    self.sheet.text(row, column, f"{driver['label']}: {ends}", "wrap")
+
+    def _break_even(self, columns: list[tuple[int, OptionView]], results: Mapping[str, Any]) -> None:
+        """In which month an option has paid back what it cost more than another; residual counted."""
+        months = {
+            (pair["first"], pair["second"]): pair["break_even_month_net"]["likely"] for pair in results["comparisons"]
+        }
+        for _, rival in columns:
+            key = rival.rows.option["key"]
+            row = self.sheet.line()
+            self.sheet.text(row, 0, f"Pays back against {key}, month, residual counted")
+            for column, view in columns:
+                month = months.get((view.rows.option["key"], key))
+                if month is not None:
+                    self.sheet.number(row, column, float(month), "quantity")
+                elif view is not rival:
+                    self.sheet.text(row, column, "no such month", "note")
 
 
 def _total(row: TimeRow) -> Expression:
