@@ -34,8 +34,10 @@ def template_database() -> Path:
         return template
     cache.mkdir(parents=True, exist_ok=True)
     with _folder() as folder:
-        for command in (["migrate", "--no-input"], ["createcachetable"], ["load_catalogue"]):
-            code = _manage([*command, "--verbosity=0", "--skip-checks"], folder)
+        # what a first start does, without looking at pages
+        for command in (["migrate", "--no-input", "--skip-checks"], ["createcachetable"],
+                        ["load_catalogue", "--skip-checks"]):  # fmt: skip
+            code = _manage([*command, "--verbosity=0"], folder)
             if code:
                 raise RuntimeError(f"manage.py {command[0]} ended with exit code {code}.")
         _settle(folder / "spinecut.sqlite3")
