@@ -15,21 +15,23 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any
 
-# Each must be found by following links of the assessment; the pattern is matched against the address.
+HTML, CSV, JSON = "text/html", "text/csv", "application/json"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+# Each must be found by following links of the assessment: its type, and what its address must contain.
 MAIN_PAGES = {
-    "decision": r"decision|/assessments/[0-9a-f-]{36}/$",
-    "quotes": r"/quotes",
-    "configuration": r"configuration",
-    "roadmap": r"roadmap",
-    "assumptions": r"assumptions",
-    "cost": r"/tco|/cost",
-    "activity": r"activity|/runs/?$",
-    "workbook": r"xlsx|workbook",
-    "CSV": r"csv",
-    "run JSON": r"json",
+    "decision": (HTML, r"/assessments/[0-9a-f-]{36}/$"),
+    "quotes": (HTML, r"/quotes/"),
+    "configuration": (HTML, r"/configuration"),
+    "roadmap": (HTML, r"/roadmap"),
+    "assumptions": (HTML, r"/assumptions"),
+    "cost": (HTML, r"/tco/"),
+    "activity": (HTML, r"/activity/"),
+    "workbook": (XLSX, r"workbook"),
+    "CSV": (CSV, r"/tco/"),
+    "run JSON": (JSON, r"results"),
 }
 WITH_FIGURES = ("decision", "cost")  # these show the cost of each option
-NOT_FOLLOWED = re.compile(r"logout|/admin|/accounts/|/static/|delete|template", re.I)
+NOT_FOLLOWED = re.compile(r"logout|/admin|/accounts/|/static/|delete", re.I)
 MOST_ADDRESSES = 120
 PASSWORD_FIELD = "password"  # noqa: S105 - the name of a form field
 
@@ -124,7 +126,7 @@ def check_site(address: str, email: str, password: str) -> list[str]:
     portfolio = visitor.sign_in(email, password)
     start = _demo_assessment(portfolio)
     pages = _walk(visitor, urllib.parse.urljoin(portfolio.url, start))
-    found = {name: _first(pages, pattern, name) for name, pattern in MAIN_PAGES.items()}
+    found = {name: _first(pages, *wanted, name) for name, wanted in MAIN_PAGES.items()}
     figures = _figures(found["run JSON"])
     for name in WITH_FIGURES:
         for option, amount in figures.items():
@@ -153,30 +155,34 @@ def _demo_assessment(portfolio: Page) -> str:
 
 
 def _walk(visitor: Visitor, start: str) -> list[Page]:
-    """Follow every link that stays inside the assessment and what hangs on it; each must answer 200."""
+    """Follow every link that stays inside the assessment; each must answer 200."""
     inside = re.search(r"/assessments/[0-9a-f-]{36}/", start)
     root = inside.group(0) if inside else "/"
-    waiting, seen = [start], {start}
+    waiting, seen = [start], {_file(start)}
     pages: list[Page] = []
     while waiting and len(pages) < MOST_ADDRESSES:
         page = visitor.get(waiting.pop(0))
         if page.status != 200:
             raise CheckFailedError(f"{page.url} answered {page.status}")
         pages.append(page)
-        from_assessment = root in page.url
-        for link in read(page).links if from_assessment else ():
+        for link in read(page).links:
             url = urllib.parse.urldefrag(urllib.parse.urljoin(page.url, link)).url
             own = url.startswith(visitor.address) and not NOT_FOLLOWED.search(url)
-            without_query = url.split("?")[0]
-            if own and without_query not in seen and (root in url or re.search(r"/(runs|quotes|options)/", url)):
-                seen.add(without_query)
+            if own and root in url and _file(url) not in seen:
+                seen.add(_file(url))
                 waiting.append(url)
     return pages
 
 
-def _first(pages: list[Page], pattern: str, name: str) -> Page:
+def _file(url: str) -> tuple[str, str]:
+    """What tells two addresses apart: path and file format; views of one page with other parameters are one page."""
+    parts = urllib.parse.urlsplit(url)
+    return parts.path, urllib.parse.parse_qs(parts.query).get("format", [""])[0]
+
+
+def _first(pages: list[Page], kind: str, pattern: str, name: str) -> Page:
     for page in pages:
-        if re.search(pattern, page.url):
+        if page.kind == kind and re.search(pattern, urllib.parse.urlsplit(page.url).path):
             return page
     raise CheckFailedError(f"no link of the assessment leads to its page: {name}")
 
