@@ -102,8 +102,9 @@ def cumulative_cost(run: CostRun, option: CostOption, rival: CostOption | None, 
         "paid_p90": _millions(paid["p90"]),
         "paid_label": _("%s, paid so far") % option.key,
         "net": _millions(net["likely"]) if abs(residual) >= 1 else None,
-        "net_label": _("%s less resale value at that age") % option.key,
-        "net_short": _("%s less resale") % option.key,
+        "net_label": _("%(option)s less residual of %(amount)s")
+        % {"option": option.key, "amount": figures.millions_m(residual)},
+        "net_short": _("%s less residual") % option.key,
         "rival": None,
         "break_even": _break_even(run, option, rival, basis),
         "ends": [_end(o) for o in (option, rival) if o is not None],
@@ -140,11 +141,14 @@ def _break_even(run: CostRun, option: CostOption, rival: CostOption | None, basi
     if month is None or pair is None or not month.get("likely"):
         return None
     at = float(month["likely"])
-    value = _between(rival.found["monthly"]["cumulative_usd"]["likely"], at) / MILLION
-    lines = [_break_even_range(month)]
-    resale = pair["break_even_month_net"]["likely"]
-    if option.found["residual_usd"]["likely"] and resale is not None:
-        lines.append(_("if sold at its value then: %s") % figures.months(resale))
+    value = _between(rival.found["monthly"]["cumulative_net_usd"]["likely"], at) / MILLION
+    plain = pair["break_even_month"]["likely"]
+    lines = [
+        _break_even_range(month),
+        _("without residual: %s") % figures.months(plain)
+        if plain is not None
+        else _("without residual: not within %s months") % run.horizon,
+    ]
     discounted = pair["discounted_break_even_month"]["likely"]
     lines.append(
         _("discounted: %s") % figures.months(discounted)
@@ -166,9 +170,9 @@ def _break_even_range(month: Mapping[str, Any]) -> str:
     share = month.get("share_of_draws") or 0.0
     of_100 = figures.draws_of_100({"yes": share, "no": 1 - share})["yes"]
     if month.get("p10") is None or month.get("p90") is None:
-        return _("in %s of 100 draws") % of_100
+        return _("residual counted; in %s of 100 draws") % of_100
     ends = {"low": figures.plain(month["p10"], 1), "high": figures.plain(month["p90"], 1), "n": of_100}
-    return _("P10–P90 %(low)s to %(high)s, in %(n)s of 100 draws") % ends
+    return _("residual counted; P10–P90 %(low)s to %(high)s, %(n)s of 100 draws") % ends
 
 
 def _short_range(month: Mapping[str, Any]) -> str:
@@ -187,14 +191,20 @@ def _between(values: Sequence[float], month: float) -> float:
 
 
 def cumulative_sentence(run: CostRun, option: CostOption, rival: CostOption | None) -> str:
-    """The foot of the chart in one sentence."""
+    """What the marks of the chart mean, and why it has no break-even when it has none."""
     words = _(
         "Dotted edges: P10–P90 of what is paid. Bars at the end: TCO less residual, P10–P90, tick P50, point likely."
     )
+    if option.found["residual_usd"]["likely"]:
+        words += " " + _("Dashed: %s less the residual of the horizon.") % option.key
     if rival is None:
         return words
-    reason = (break_even(run, option, rival) or {}).get("reason")
-    return f"{words} {reason}" if reason else words
+    if (break_even(run, option, rival) or {}).get("likely") is None:
+        words += " " + _("Residual counted, %(a)s never falls below %(b)s.") % {
+            "a": option.key,
+            "b": rival.key,
+        }
+    return words
 
 
 def cumulative_data(run: CostRun, option: CostOption, rival: CostOption | None) -> tuple[list[str], list[list[str]]]:
@@ -206,7 +216,7 @@ def cumulative_data(run: CostRun, option: CostOption, rival: CostOption | None) 
         if shown is None:
             continue
         paid, net = (shown.found["monthly"][name] for name in ("cumulative_usd", "cumulative_net_usd"))
-        head += [f"{shown.key}, {words}, {unit}" for words in (_("paid"), "P10", "P90", _("less resale value"))]
+        head += [f"{shown.key}, {words}, {unit}" for words in (_("paid"), "P10", "P90", _("less residual"))]
         columns += [paid["likely"], paid["p10"], paid["p90"], net["likely"]]
     rows = [[str(month), *(figures.thousands(column[month]) for column in columns)] for month in range(len(columns[0]))]
     return head, rows

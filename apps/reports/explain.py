@@ -136,7 +136,7 @@ def _range_words(option: CostOption, total: Mapping[str, Any]) -> str:
         "width": figures.millions_m(abs(total["p90"] - total["p10"])),
     }
     whole = option.total(NOMINAL)["likely"]
-    if whole <= 0 or total["likely"] <= 0 or total is option.total(NOMINAL):
+    if whole <= 0 or total["likely"] <= 0 or total is option.total(NOMINAL) or total is option.total(NPV):
         return words
     share = figures.percent(total["likely"] / whole, 0)
     return f"{words}, " + _("%(share)s of %(option)s’s TCO") % {"share": share, "option": option.key}
@@ -343,6 +343,7 @@ def _npv(run: CostRun, option: CostOption, figure: str) -> Explanation:
             % {"rate": run.rate_text}
         ],
         unit=_("%s, at present value") % run.currency,
+        basis=NPV,
     )
 
 
@@ -383,6 +384,7 @@ def _sum_explanation(
     notes: list[str] | None = None,
     unit: str = "",
     likely: float | None = None,
+    basis: str = NOMINAL,
 ) -> Explanation:
     value = float(distribution["likely"] if distribution else likely or 0.0)
     return Explanation(
@@ -399,7 +401,7 @@ def _sum_explanation(
         result=f"{figures.fixed(value, 0)} {run.currency}",
         parts=parts,
         inputs=[input_fact(run, key) for key in keys],
-        changes=changes_of(run, option, keys, MOST_INPUTS_CHANGED),
+        changes=changes_of(run, option, keys, MOST_INPUTS_CHANGED, basis),
         notes=notes or [],
     )
 

@@ -38,11 +38,11 @@ def default_rival(run: CostRun, option: CostOption) -> CostOption | None:
 
 
 def break_even(run: CostRun, option: CostOption, rival: CostOption, basis: str = NOMINAL) -> Mapping[str, Any] | None:
-    """The first month in which less has been paid for the option than for the rival; no resale value counts."""
+    """The first month in which the option has cost less than the rival, the residual values of the horizon counted."""
     pair = run.comparison(option.key, rival.key)
     if pair is None:
         return None
-    return pair["discounted_break_even_month"] if basis == NPV else pair["break_even_month"]
+    return pair["discounted_break_even_month"] if basis == NPV else pair["break_even_month_net"]
 
 
 def _named(option: CostOption) -> str:
@@ -88,13 +88,13 @@ def _pair_heading(run: CostRun, option: CostOption, rival: CostOption, basis: st
 def _difference_heading(option: CostOption, rival: CostOption, basis: str, names: dict[str, Any]) -> str:
     own, other = option.total(basis)["likely"], rival.total(basis)["likely"]
     if abs(own - other) <= LEVEL_FRACTION * max(abs(own), abs(other)):
-        return _("%(option)s and %(rival)s cost the same over %(horizon)s months, within half a percent") % names
-    words = (
-        _("%(option)s costs %(amount)s less than %(rival)s over %(horizon)s months")
-        if own < other
-        else _("%(option)s costs %(amount)s more than %(rival)s over %(horizon)s months")
-    )
-    return words % {**names, "amount": figures.millions_m(abs(own - other))}
+        words = _("%(option)s and %(rival)s cost the same over %(horizon)s months, within half a percent")
+    elif own < other:
+        words = _("%(option)s costs %(amount)s less than %(rival)s over %(horizon)s months")
+    else:
+        words = _("%(option)s costs %(amount)s more than %(rival)s over %(horizon)s months")
+    sentence = words % {**names, "amount": figures.millions_m(abs(own - other))}
+    return _("%s, at present value") % sentence if basis == NPV else sentence
 
 
 def _single_deck(run: CostRun, option: CostOption) -> SafeString:

@@ -135,19 +135,33 @@ function nearest(values, wanted) {
   return values.reduce((best, value, index) => (Math.abs(value - wanted) < Math.abs(values[best] - wanted) ? index : best), 0);
 }
 
+const CHARACTER_PX = 6.6;
+
 function lineLabels(data, theme, narrow, pxPerMonth) {
-  const covered = Math.min(data.paid.length - 1, 1 + Math.ceil(104 / pxPerMonth));
   const strong = { family: theme.font, size: 12, color: theme.ink, weight: 600 };
-  const out = [text(theme, { x: data.months[1], xanchor: "left", y: data.paid_p90[covered], yshift: 14, text: data.paid_label, font: strong })];
-  if (data.net) {
-    const index = nearest(data.net, data.y_max * (narrow ? 0.3 : 0.4));
-    out.push(text(theme, { x: data.months[index], xanchor: "left", xshift: 10, y: data.net[index], yshift: -10, text: narrow ? data.net_short : data.net_label }));
-  }
-  if (data.rival) {
+  const covered = Math.min(data.paid.length - 1, 1 + Math.ceil((data.paid_label.length * CHARACTER_PX) / pxPerMonth));
+  const high = data.y_max * 0.25;
+  const rivalFlat = data.rival && data.rival.paid[0] > high;
+  const below = rivalFlat && data.rival.paid[0] > data.paid[0] && data.paid[0] > high;
+  const own = below ? { y: data.paid_p10[0], yshift: -12 } : { y: data.paid_p90[covered], yshift: 14 };
+  const out = [text(theme, { x: data.months[1], xanchor: "left", text: data.paid_label, font: strong, ...own })];
+  if (data.net) out.push(...netLabel(data, theme, narrow));
+  if (rivalFlat) {
+    const above = below || data.paid[0] < high;
+    const under = data.net && data.net[1] < data.rival.p10[0] ? -28 : -12;
+    const place = above ? { y: data.rival.p90[covered], yshift: 14 } : { y: data.rival.p10[0], yshift: under };
+    out.push(text(theme, { x: data.months[1], xanchor: "left", text: data.rival.label, font: strong, ...place }));
+  } else if (data.rival) {
     const index = nearest(data.rival.paid, data.y_max * 0.44);
     out.push(text(theme, { x: data.months[index], xanchor: "right", xshift: -14, y: data.rival.paid[index], yshift: 10, text: data.rival.label, font: strong }));
   }
   return [...out, ...(data.break_even ? breakEvenLabels(data, theme, narrow) : [])];
+}
+
+// Under the beginning of the dashed line, where it is flat until delivery.
+function netLabel(data, theme, narrow) {
+  const words = narrow ? data.net_short : data.net_label;
+  return [text(theme, { x: data.months[1], xanchor: "left", y: data.net[1], yshift: -13, text: words })];
 }
 
 // One annotation a line: Plotly turns marked-up text into style attributes, which the page does not allow.

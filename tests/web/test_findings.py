@@ -29,7 +29,7 @@ def _changed(cost: CostRun, **month: Any) -> CostRun:
 
 def test_the_heading_names_the_month_in_which_owning_undercuts_renting(cost: CostRun) -> None:
     a, c = cost.options["A"], cost.options["C"]
-    month = cost.comparison("A", "C")["break_even_month"]["likely"]  # type: ignore[index]
+    month = cost.comparison("A", "C")["break_even_month_net"]["likely"]  # type: ignore[index]
     heading = findings.tco_finding(cost, a, c, NOMINAL).heading
     if month is None:
         assert "month" not in heading.split("over")[0]

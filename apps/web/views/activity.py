@@ -11,16 +11,19 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from apps.accounts.models import User
 from apps.accounts.permissions import allowed_actions
 from apps.analyses import selectors as analyses
 from apps.analyses import services
 from apps.analyses.models import AnalysisRun
+from apps.assessments.models import Assessment
 from apps.engine.errors import EngineError
 from apps.reports import figures
 from apps.web import selectors
 from apps.web.views.state import partial_for, signed_in
 
 RUNS_A_PAGE = 25
+MOST_CHANGES = 8
 
 
 @require_GET
@@ -41,8 +44,22 @@ def activity(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
         "allowed": allowed_actions(user, assessment.client),
         "heading": _heading(rows),
     }
-    template = "activity/_runs.html" if partial_for(request, "runs") else "activity/activity.html"
-    return render(request, template, context)
+    if partial_for(request, "runs"):
+        return render(request, "activity/_runs.html", context)
+    context["stale"] = _stale(user, assessment)
+    return render(request, "activity/activity.html", context)
+
+
+def _stale(user: User, assessment: Assessment) -> dict[str, Any] | None:
+    """What has changed since the newest finished run, in sentences; None when nothing has or there is no run."""
+    newest = analyses.latest_succeeded(user, assessment)
+    if newest is None:
+        return None
+    try:
+        changes = analyses.is_stale(newest)
+    except EngineError as error:  # the inputs as they stand now could not be computed
+        changes = [str(error)]
+    return {"run": newest, "changes": changes[:MOST_CHANGES], "more": len(changes) - MOST_CHANGES} if changes else None
 
 
 def _row(run: AnalysisRun) -> dict[str, Any]:
