@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from apps.engine.accrual import start_of_service
 from apps.engine.factors import Value, evaluate
 from apps.engine.finance import annuity_factor
 from apps.engine.flows import Cash, option_cash
-from apps.engine.records import Anchor, Document, Line, Once, Option, Timing
+from apps.engine.records import Anchor, Document, Option
 from apps.engine.tax import year_ends
 from apps.engine.timing import Clock, Matrix, over_months, running_total
 from apps.engine.units import MONTHS_PER_YEAR
@@ -103,44 +102,6 @@ def cumulative_discounted(figures: Figures) -> Matrix:
     total = running_total(figures.cash.flows * figures.discount)
     total[-1] += figures.cash.at_horizon * figures.discount[-1]
     return total
-
-
-def resale_value(figures: Figures) -> Matrix:
-    """Return what the machines would fetch at the end of each month, shape (horizon + 1, draws or 1).
-
-    Up to their start of service that is what was paid for them; from there it falls in a straight line to the residual
-    at the horizon. A residual that is no percentage of other lines grows in a straight line from signature.
-    """
-    option, clock, amounts = figures.option, figures.clock, figures.cash.amounts
-    lines = {line.key: line for line in option.lines}
-    value: Matrix = np.zeros((clock.horizon + 1, 1))
-    for line in option.bought_lines:
-        if line.group != "residual":
-            continue
-        residual = -amounts[line.key] * clock.profile_total(line.timing)
-        bases = _machines([lines[key] for key in line.percent_of], amounts)
-        costs = [amount * clock.profile_total(timing) for (timing, _), amount in bases.items()]
-        cost = np.asarray(sum(costs, 0.0))
-        if not bases or not np.all(cost):
-            value = value + residual * clock.months / clock.horizon
-            continue
-        lost = 1.0 - residual / cost
-        for ((timing, service), amount), part in zip(bases.items(), costs, strict=True):
-            start = np.asarray(clock.date(service))
-            age = (clock.months - start) / np.maximum(clock.horizon - start, 1e-9)
-            np.clip(age, 0.0, 1.0, out=age)
-            value = value + (clock.cumulative(timing) * amount - age * (part * lost))
-    return value
-
-
-def _machines(lines: list[Line], amounts: Mapping[str, Value]) -> dict[tuple[Timing, Anchor], Value]:
-    """Return what lines that are bought once cost, by their timing and start of service."""
-    result: dict[tuple[Timing, Anchor], Value] = {}
-    for line in lines:
-        if isinstance(line.timing, Once):
-            key = (line.timing, start_of_service(line))
-            result[key] = result.get(key, 0.0) + amounts[line.key]
-    return result
 
 
 def phase_months(figures: Figures) -> dict[str, Value]:

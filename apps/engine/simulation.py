@@ -21,7 +21,6 @@ from apps.engine.figures import (
     discount_factors,
     option_figures,
     phase_months,
-    resale_value,
 )
 from apps.engine.records import Document
 from apps.engine.timing import over_months
@@ -175,11 +174,11 @@ def _keep_detail(samples: Samples, chunk: Mapping[str, Figures], place: tuple[in
 
 
 def monthly_paths(figures: Figures) -> dict[str, Floats]:
-    """Return cumulative cash of an option by month: paid so far, net of resale value, discounted."""
+    """Return cumulative cash of an option by month: paid, the same less the residual of the horizon, discounted."""
     paid = cumulative_paid(figures)
     return {
         "cumulative_usd": paid,
-        "cumulative_net_usd": paid - resale_value(figures),
+        "cumulative_net_usd": paid - figures.totals["residual_usd"],
         "cumulative_discounted_usd": cumulative_discounted(figures),
     }
 
