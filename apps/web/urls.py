@@ -8,4 +8,5 @@ urlpatterns = [
     path("", include("apps.web.urls_start")),
     path("", include("apps.web.urls_people")),
     path("", include("apps.web.urls_results")),
+    path("", include("apps.web.urls_inputs")),
 ]

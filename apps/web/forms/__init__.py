@@ -1,0 +1,1 @@
+"""Forms of the input screens. They read what was typed and name what is wrong; services write."""

@@ -1,0 +1,505 @@
+"""A previewed import as a screen shows it: the sheets as found, what is to correct or decide, what would change."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from apps.intake import selectors
+from apps.intake.models import ImportBatch
+from apps.intake.parsing.fields import LINE_FIELDS, QUOTE_FIELDS
+from apps.intake.services import VENDOR_QUESTION
+from apps.reports import figures
+from apps.vendors.models import QuoteLine, QuoteVersion
+
+State = ImportBatch.State
+RADIOS = 4  # more choices than this become a list
+NOTES = 40
+CELL = "cell:"
+ANSWER = "answer:"
+KINDS = {"quote_xlsx": "XLSX", "quote_csv": "CSV", "quote_json": "JSON"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One thing to correct or decide; `number` also stands in the cells it is about."""
+
+    number: int
+    severity: str  # red: to correct, amber: to decide
+    place: str
+    texts: tuple[str, ...]
+    cells: tuple[str, ...]
+    name: str
+    value: str = ""
+    choices: tuple[dict[str, str], ...] = ()
+    suggested: str | None = None
+    sheet: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"entry-{self.number}"
+
+    @property
+    def is_list(self) -> bool:
+        return len(self.choices) > RADIOS
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that the import says and that holds nothing up."""
+
+    severity: str
+    place: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ShownCell:
+    text: str
+    number: int | None = None
+    severity: str = ""
+    changed: bool = False
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    label: str
+    cells: list[ShownCell]
+    header: bool = False
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Tab:
+    name: str
+    errors: int
+    asked: int
+    current: bool
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One sheet as found; `meanings` is the row marked with an arrow, empty where columns have no meaning."""
+
+    name: str
+    columns: list[str]
+    meanings: list[str]
+    rows: list[ShownRow]
+    header_row: int | None
+    left_out: int
+    is_json: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    label: str
+    place: str
+    old: str
+    new: str
+    change: str
+    total: bool = False
+
+
+@dataclass(kw_only=True)
+class Preview:
+    """Everything that the preview page shows about one import."""
+
+    batch: ImportBatch
+    entries: list[Entry]
+    notes: list[Note]
+    n_notes_left: int
+    counts: dict[str, int]
+    tabs: list[Tab]
+    sheet: Sheet | None
+    earlier: QuoteVersion | None
+    changes: list[Change] = field(default_factory=list)
+
+    @property
+    def version(self) -> int:
+        return self.earlier.version + 1 if self.earlier else 1
+
+    @property
+    def n_cells(self) -> int:
+        return sum(1 for entry in self.entries if entry.severity == "red")
+
+    @property
+    def n_questions(self) -> int:
+        return len(self.entries) - self.n_cells
+
+    @property
+    def is_open(self) -> bool:
+        return self.batch.state in (State.QUESTIONS, State.READY)
+
+    @property
+    def n_facts(self) -> int:
+        return sum(self.counts[name] for name in ("ready", "errors", "asked", "not_given"))
+
+    @property
+    def segments(self) -> list[tuple[str, int]]:
+        counts = self.counts
+        return [
+            ("done", counts["ready"]),
+            ("errors", counts["errors"]),
+            ("open", counts["asked"]),
+            ("track", counts["not_given"]),
+        ]
+
+
+def preview_of(batch: ImportBatch, sheet_name: str = "") -> Preview:
+    """The preview with the sheet asked for, else the first one with something to correct, else that of the lines."""
+    found = batch.preview
+    entries = entries_of(batch)
+    earlier = selectors.earlier_version(batch)
+    diff = selectors.import_diff(batch) if earlier is not None else None
+    sheets = found.get("sheets", [])
+    chosen = _chosen(sheets, entries, sheet_name)
+    changed = changed_cells(found.get("lines", []), diff) if diff else set()
+    notes = notes_of(batch)
+    return Preview(
+        batch=batch,
+        entries=entries,
+        notes=notes[:NOTES],
+        n_notes_left=max(0, len(notes) - NOTES),
+        counts=selectors.progress(batch),
+        tabs=[_tab(sheet, entries, sheet is chosen) for sheet in sheets],
+        sheet=shown_sheet(chosen, entries, changed, is_json=batch.kind == "quote_json") if chosen else None,
+        earlier=earlier,
+        changes=changes_of(batch, earlier, diff) if earlier is not None and diff is not None else [],
+    )
+
+
+# What is to be done ---------------------------------------------------------------------------------------------------
+def entries_of(batch: ImportBatch) -> list[Entry]:
+    """Cells to correct, then questions, numbered through; nothing is to be done about an import that is over."""
+    if batch.state not in (State.QUESTIONS, State.READY):
+        return []
+    found = batch.preview
+    texts = texts_of_cells(found.get("sheets", []), is_json=batch.kind == "quote_json")
+    errors: dict[str, list[dict[str, Any]]] = {}
+    for message in found.get("messages", []):
+        if message["severity"] == "error" and message["cell"]:
+            errors.setdefault(message["cell"], []).append(message)
+    entries = [
+        _to_correct(number, cell, messages, texts, batch.kind)
+        for number, (cell, messages) in enumerate(errors.items(), start=1)
+    ]
+    questions = found.get("questions", [])
+    return entries + [
+        _to_decide(number, question, batch.kind) for number, question in enumerate(questions, start=len(entries) + 1)
+    ]
+
+
+def _to_correct(number: int, cell: str, messages: list[dict[str, Any]], texts: Mapping[str, str], kind: str) -> Entry:
+    return Entry(
+        number=number,
+        severity="red",
+        place=place_of([cell], kind),
+        texts=tuple(dict.fromkeys(message["text"] for message in messages)),
+        cells=(cell,),
+        name=f"{CELL}{cell}",
+        value=texts.get(cell, messages[0]["found"]),
+        sheet=messages[0]["sheet"],
+    )
+
+
+def _to_decide(number: int, question: dict[str, Any], kind: str) -> Entry:
+    cells = tuple(question["cells"])
+    about = str(question["about"])
+    return Entry(
+        number=number,
+        severity="amber",
+        place=place_of(cells, kind) or about[:1].upper() + about[1:],
+        texts=tuple(text for text in (f"{about[:1].upper()}{about[1:]}." if cells else "", question["reason"]) if text),
+        cells=cells,
+        name=f"{ANSWER}{question['id']}",
+        choices=tuple(question["choices"]),
+        suggested=question["suggested"],
+        sheet=cells[0].rpartition("!")[0] if cells and "!" in cells[0] else "",
+    )
+
+
+def place_of(cells: Iterable[str], kind: str) -> str:
+    """Lines!E7:G7 for cells of one row; F9 of a CSV file is row 9, column F; a path for JSON."""
+    found = list(cells)
+    if not found:
+        return ""
+    first, last = found[0], found[-1]
+    if kind == "quote_csv":
+        address = first.rpartition("!")[2]
+        letters = address.rstrip("0123456789")
+        first = _("row %(row)s, column %(column)s") % {"row": address[len(letters) :], "column": letters}
+        return first if len(found) == 1 else _("%(place)s and %(n)d more") % {"place": first, "n": len(found) - 1}
+    same_row = first.rstrip("0123456789") != first and _row(first) == _row(last) and "!" in first
+    if len(found) == 1:
+        return first
+    if same_row and len({_row(cell) for cell in found}) == 1 and first.rpartition("!")[0] == last.rpartition("!")[0]:
+        return f"{first}:{last.rpartition('!')[2]}"
+    return _("%(place)s and %(n)d more") % {"place": first, "n": len(found) - 1}
+
+
+def _row(cell: str) -> str:
+    address = cell.rpartition("!")[2]
+    return address[len(address.rstrip("0123456789")) :]
+
+
+def notes_of(batch: ImportBatch) -> list[Note]:
+    """Warnings and notes; of a refused file also its errors, and of an open one those without a cell."""
+    messages = batch.preview.get("messages", [])
+    listed = batch.state in (State.QUESTIONS, State.READY)
+    glyphs = {"error": "red", "warning": "amber", "info": "info"}
+    notes = [
+        Note(glyphs.get(message["severity"], "info"), message["where"], message["text"])
+        for message in messages
+        if not (listed and message["severity"] == "error" and message["cell"])
+    ]
+    return sorted(notes, key=lambda note: ("red", "amber", "info").index(note.severity))
+
+
+def given_answers(batch: ImportBatch) -> dict[str, Any]:
+    """What people have corrected and decided so far, to be shown and taken back."""
+    answers = batch.answers or {}
+    return {
+        "corrections": [
+            {"cell": cell, "place": place_of([cell], batch.kind), "text": text}
+            for cell, text in answers.get("corrections", {}).items()
+        ],
+        "n_answers": len([key for key in answers.get("answers", {}) if key != VENDOR_QUESTION]),
+    }
+
+
+# The sheets -----------------------------------------------------------------------------------------------------------
+def _chosen(sheets: list[dict[str, Any]], entries: list[Entry], name: str) -> dict[str, Any] | None:
+    by_name = {sheet["name"]: sheet for sheet in sheets}
+    if name in by_name:
+        return by_name[name]
+    asked = next((by_name[entry.sheet] for entry in entries if entry.sheet in by_name), None)
+    mapped = next((sheet for sheet in sheets if sheet["mapping"]), None)
+    return asked or mapped or next(iter(sheets), None)
+
+
+def _tab(sheet: dict[str, Any], entries: list[Entry], current: bool) -> Tab:
+    refs = {ref for row in sheet["rows"] for ref in _refs(sheet, row)}
+    counts = {
+        severity: len({cell for entry in entries if entry.severity == severity for cell in entry.cells} & refs)
+        for severity in ("red", "amber")
+    }
+    return Tab(sheet["name"], counts["red"], counts["amber"], current)
+
+
+def _refs(sheet: dict[str, Any], row: dict[str, Any]) -> list[str]:
+    if row["refs"]:
+        return list(row["refs"])
+    return [f"{sheet['name']}!{column}{row['row']}" for column in sheet["columns"]]
+
+
+def texts_of_cells(sheets: list[dict[str, Any]], *, is_json: bool) -> dict[str, str]:
+    """The text of each shown cell by the name a correction of it has."""
+    found: dict[str, str] = {}
+    for sheet in sheets:
+        for row in sheet["rows"]:
+            for ref, text in zip(_refs(sheet, row), row["cells"], strict=False):
+                if is_json and (ref in found or text == ref.rpartition(".")[2]):
+                    # name and value of a JSON field share one path: the value stands behind its name
+                    found[ref] = text if text != ref.rpartition(".")[2] else found.get(ref, "")
+                else:
+                    found[ref] = text
+    return found
+
+
+def shown_sheet(sheet: dict[str, Any], entries: list[Entry], changed: set[str], *, is_json: bool) -> Sheet:
+    marks = {cell: entry for entry in reversed(entries) for cell in entry.cells}
+    mapping = sheet["mapping"]
+    header = sheet["header_row"]
+    rows = [row for row in sheet["rows"] if not (is_json and header == row["row"])]
+    return Sheet(
+        name=sheet["name"],
+        columns=sheet["columns"],
+        meanings=[_meaning(mapping, column) for column in sheet["columns"]] if mapping else [],
+        rows=[_shown_row(sheet, row, marks, changed, is_json=is_json) for row in rows],
+        header_row=None if is_json else header,
+        left_out=max(0, sheet["n_rows"] - len(sheet["rows"])),
+        is_json=is_json,
+    )
+
+
+def _meaning(mapping: Mapping[str, str], column: str) -> str:
+    name = mapping.get(column)
+    return LINE_FIELDS[name].label if name in LINE_FIELDS else ""
+
+
+def _shown_row(
+    sheet: dict[str, Any], row: dict[str, Any], marks: Mapping[str, Entry], changed: set[str], *, is_json: bool
+) -> ShownRow:
+    refs = _refs(sheet, row)
+    header = row["row"] == sheet["header_row"]
+    cells = []
+    for index, (ref, text) in enumerate(zip(refs, row["cells"], strict=False)):
+        mark = None if is_json and not sheet["mapping"] and index == 0 else marks.get(ref)
+        cells.append(
+            ShownCell(
+                text=text,
+                number=mark.number if mark else None,
+                severity=mark.severity if mark else "",
+                changed=ref in changed and not header,
+                numeric=not header and _looks_numeric(text),
+            )
+        )
+    label = str(row["row"])
+    if is_json:
+        label = refs[0].partition(".")[0] if refs and "[" in refs[0] else str(row["row"])
+    return ShownRow(label, cells, header=header, hidden=row["hidden"])
+
+
+def _looks_numeric(text: str) -> bool:
+    digits = sum(character.isdigit() for character in text)
+    return 0 < digits >= len(text.strip()) * 0.6 and not text.strip()[:1].isalpha() and text.count("-") < 2
+
+
+# What would change ----------------------------------------------------------------------------------------------------
+def changed_cells(lines: list[dict[str, Any]], diff: Any) -> set[str]:
+    """The cells of lines whose value differs from the version before."""
+    by_position = {line["position"]: line for line in lines}
+    found: set[str] = set()
+    for line in diff.lines:
+        if line.new is None or line.new.position not in by_position:
+            continue
+        refs = by_position[line.new.position].get("refs", {})
+        names = [change.field for change in line.changes] if line.state == "changed" else []
+        names = ["description"] if line.state == "added" else names
+        found |= {refs[name] for name in names if name in refs}
+    return found
+
+
+def changes_of(batch: ImportBatch, earlier: QuoteVersion, diff: Any) -> list[Change]:
+    """Rows for the table under the sheet: lines and facts that differ, then the sum of what is paid once."""
+    lines = {line["position"]: line for line in batch.preview.get("lines", [])}
+    rows: list[Change] = []
+    for line in diff.lines:
+        if line.state == "added":
+            place = lines.get(line.new.position, {}).get("source_ref", "")
+            rows.append(Change(line.new.description, place, "", figures.plain(line.new.quantity), _("new line")))
+        elif line.state == "removed":
+            rows.append(Change(line.old.description, "", figures.plain(line.old.quantity), "", _("line is gone")))
+        elif line.state == "changed":
+            refs = lines.get(line.new.position, {}).get("refs", {})
+            rows += [_line_change(line.new, change, refs.get(change.field, "")) for change in line.changes]
+    rows += _fact_changes(batch, earlier)
+    total = _total(batch, earlier, diff)
+    return [*rows, total] if total else rows
+
+
+def _line_change(line: QuoteLine, change: Any, place: str) -> Change:
+    label = line.description
+    if change.field != "quantity":
+        known = LINE_FIELDS.get(change.field)
+        label = f"{label}, {(known.label if known else change.field.replace('_', ' ')).lower()}"
+    return Change(label, place, _words(change.old), _words(change.new), _difference(change.old, change.new))
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if value is None or value == "":
+        return figures.not_given()
+    return figures.plain(value) if isinstance(value, Decimal | int) else str(value)
+
+
+def _difference(old: Any, new: Any) -> str:
+    if not (isinstance(old, Decimal) and isinstance(new, Decimal)):
+        return ""
+    sign = "+" if new > old else ""
+    return f"{sign}{figures.plain(new - old)}"
+
+
+def _fact_changes(batch: ImportBatch, earlier: QuoteVersion) -> list[Change]:
+    rows = []
+    for section in ("quote", "terms"):
+        for name, entry in batch.preview.get(section, {}).items():
+            if name in ("vendor", "quote_number", "payment_milestones", "date") or not hasattr(earlier, name):
+                continue
+            old, new = getattr(earlier, name), entry["value"]
+            if _comparable(old) != _comparable(new):
+                label = QUOTE_FIELDS[name].label if name in QUOTE_FIELDS else name.replace("_", " ")
+                rows.append(Change(label, entry["ref"], _words(old), _words(new), ""))
+    return rows
+
+
+def _comparable(value: Any) -> Any:
+    if value is None or value == "" or isinstance(value, bool):
+        return None if value == "" else value
+    try:
+        return Decimal(str(value))
+    except ArithmeticError:
+        return str(value)
+
+
+def _total(batch: ImportBatch, earlier: QuoteVersion, diff: Any) -> Change | None:
+    """What is paid once, before and after; open while a price is still to be corrected."""
+    old = _paid_once([line.old for line in diff.lines if line.old is not None], earlier.currency)
+    if old is None:
+        return None
+    wrong = batch.preview.get("outcome") == "reject" or batch.preview.get("questions")
+    new = _paid_once([line.new for line in diff.lines if line.new is not None], earlier.currency)
+    label = _("Paid once, k %s") % earlier.currency
+    if wrong or new is None:
+        return Change(label, "", figures.thousands(old), _("open"), _("open"), total=True)
+    difference = new - old
+    change = figures.thousands(difference, sign=True) if difference else _("equal")
+    return Change(label, "", figures.thousands(old), figures.thousands(new), change, total=True)
+
+
+def _paid_once(lines: list[QuoteLine], currency: str) -> Decimal | None:
+    total = Decimal(0)
+    for line in lines:
+        if line.charge != QuoteLine.Charge.ONE_OFF or line.included or line.percent_of:
+            continue
+        if line.unit_price_likely is None or line.currency != currency:
+            return None
+        total += line.quantity * line.unit_price_likely * (1 - (line.discount_fraction or Decimal(0)))
+    return total
+
+
+# Words ---------------------------------------------------------------------------------------------------------------
+def heading(shown: Preview) -> str:
+    batch = shown.batch
+    if batch.state == State.REFUSED:
+        return _("This file cannot be used")
+    if batch.state == State.CANCELLED:
+        return _("This import was cancelled")
+    if batch.state == State.UNDONE:
+        return _("This import was undone")
+    if batch.state == State.COMMITTED:
+        return _("Imported: %(vendor)s") % {"vendor": batch.vendor_name}
+    parts = to_do(shown)
+    if parts:
+        text = ", ".join(parts)
+        return text[:1].upper() + text[1:]
+    n = len(batch.preview.get("lines", []))
+    return ngettext("%(n)d line is ready to import", "%(n)d lines are ready to import", n) % {"n": n}
+
+
+def to_do(shown: Preview) -> list[str]:
+    """["2 cells to correct", "2 questions to answer"], without what is done."""
+    parts = []
+    if shown.n_cells:
+        parts.append(ngettext("%(n)d cell to correct", "%(n)d cells to correct", shown.n_cells) % {"n": shown.n_cells})
+    if shown.n_questions:
+        words = ngettext("%(n)d question to answer", "%(n)d questions to answer", shown.n_questions)
+        parts.append(words % {"n": shown.n_questions})
+    return parts
+
+
+def waits_for(shown: Preview) -> str:
+    """What the Import button says while it cannot be pressed."""
+    parts = []
+    if shown.n_cells:
+        words = ngettext("%(n)d correction", "%(n)d corrections", shown.n_cells)
+        parts.append(words % {"n": shown.n_cells})
+    if shown.n_questions:
+        words = ngettext("%(n)d answer", "%(n)d answers", shown.n_questions)
+        parts.append(words % {"n": shown.n_questions})
+    return _("Import after %s") % _(" and ").join(parts) if parts else _("Import")
