@@ -86,8 +86,13 @@ def test_checking_the_project_loads_no_heavy_library(tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="about SQLite")
-def test_sqlite_is_in_wal_mode_with_full_synchronisation_and_foreign_keys():
+def test_the_database_is_set_up_as_its_kind_needs():
+    {"sqlite": sqlite_is_in_wal_mode_and_durable, "postgresql": postgresql_ends_what_waits_too_long}[
+        connection.vendor
+    ]()
+
+
+def sqlite_is_in_wal_mode_and_durable():
     with connection.cursor() as cursor:
         answers = {
             name: cursor.execute(f"PRAGMA {name}").fetchone()[0]
@@ -99,9 +104,7 @@ def test_sqlite_is_in_wal_mode_with_full_synchronisation_and_foreign_keys():
     startup.refuse_unsafe_start()
 
 
-@pytest.mark.django_db
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="about PostgreSQL")
-def test_postgresql_ends_what_waits_too_long():
+def postgresql_ends_what_waits_too_long():
     with connection.cursor() as cursor:
         answers = {}
         for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
