@@ -15,7 +15,7 @@ from apps.config.secrecy import secret_key
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD_KEY = "k3VxQ-7pLmW2zR9tYbN4cF8hJ1sD6gAq0uEoIiXvTnBwPyZrUaCk"
-HEAVY = ("pandas", "scipy.stats", "matplotlib", "plotly", "openpyxl", "xlsxwriter")
+HEAVY = ("pandas", "scipy.stats", "matplotlib", "plotly", "openpyxl")
 
 
 def manage(tmp_path, *arguments, **variables):
