@@ -8,5 +8,6 @@ urlpatterns = [
     path("", include("apps.web.urls_start")),
     path("", include("apps.web.urls_people")),
     path("", include("apps.web.urls_results")),
+    path("", include("apps.web.urls_facts")),
     path("", include("apps.web.urls_inputs")),
 ]
