@@ -13,6 +13,7 @@ from apps.reports.findings import break_even
 
 MILLION = 1_000_000
 MOST_BANDS = 5
+SMALLEST_BAND_USD = 1.0
 MOST_TICKS = 6
 
 
@@ -39,7 +40,7 @@ def band_name(line: Mapping[str, Any]) -> tuple[str, str]:
         "facility": (_("Facility"), _("Facility")),
         "power": (_("Power"), _("Power")),
         "staff": (_("Staff"), _("Staff")),
-        "cloud": (_("GPU rental"), _("Rental")),
+        "cloud": (_("Cloud"), _("Cloud")),
     }
     return words.get(line["category"], (_("Other"), _("Other")))
 
@@ -53,6 +54,7 @@ def _stack(option: CostOption) -> list[dict[str, Any]]:
         name = band_name(line)
         known = sums.get(name, [0.0] * len(line["cash_usd"]))
         sums[name] = [a + b for a, b in zip(known, line["cash_usd"], strict=True)]
+    sums = {name: monthly for name, monthly in sums.items() if max(abs(v) for v in monthly) >= SMALLEST_BAND_USD}
     ranked = sorted(sums.items(), key=lambda item: (item[0][0] != _("Paid once"), -abs(sum(item[1]))))
     ranked = _merged(ranked)
     bands, base = [], [0.0] * (len(ranked[0][1]) if ranked else 0)

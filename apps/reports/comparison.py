@@ -207,9 +207,10 @@ class _Builder:
         )
 
     def _absent(self, option: CostOption, row: str, groups: tuple[str, ...]) -> str:
-        if row in self.included.get(option.key, ()):
-            return _("included")
         category = next((line["category"] for o in self.options for line in o.lines if line["row"] == row), "")
+        included = self.included.get(option.key, ())
+        if row in included or ("capital" in groups and f"kind:{category}" in included):
+            return _("included")
         if "capital" in groups and not option.owned and category in RENTED_INSTEAD:
             return _("rented")
         return _("none")

@@ -65,7 +65,8 @@ def option_rows(
     """Ranked options first, then those that a gate holds back, the baseline last."""
     other = NPV if basis == NOMINAL else NOMINAL
     options = run.ordered(basis, tuple(ranking.unranked))
-    scales = [shared_scale([option.total(name) for option in options]) for name in (basis, other)]
+    on_scale = [option for option in options if not option.baseline] or options
+    scales = [shared_scale([option.total(name) for option in on_scale]) for name in (basis, other)]
     draws = figures.draws_of_100(run.found["probability_cheapest"][basis])
     return [
         OptionRow(

@@ -141,19 +141,27 @@ def decision_finding(run: CostRun, ranked: Sequence[CostOption], open_gates: int
     if not ranked:
         words = _("Nothing is ranked: every option has an open gate")
         return Finding(words, format_html("{}", _("The options stand below with what each of them waits for.")))
-    lead = ranked[0]
-    heading = _("%s costs least over %d months.") % (lead.key, run.horizon)
+    lead, most = ranked[0], _most_often(run, ranked)
+    if most.key == lead.key:
+        heading = _("%(lead)s costs least over %(n)d months.") % {"lead": lead.key, "n": run.horizon}
+    else:
+        heading = _("%(lead)s costs least at likely values, %(most)s in most draws.") % {
+            "lead": lead.key,
+            "most": most.key,
+        }
     if open_gates:
-        gates = (
-            _("One gate keeps it from being signed.")
-            if open_gates == 1
-            else _("%d gates keep it from being signed.") % open_gates
-        )
-        heading = f"{heading} {gates}"
-    return Finding(heading.rstrip(".") if not open_gates else heading, _decision_deck(run, lead, ranked))
+        one, many = _("One gate keeps it from being signed."), _("gates keep it from being signed.")
+        heading += " " + (one if open_gates == 1 else f"{open_gates}{figures.NBSP}{many}")
+    return Finding(heading if open_gates else heading.rstrip("."), _decision_deck(run, lead, most, ranked))
 
 
-def _decision_deck(run: CostRun, lead: CostOption, ranked: Sequence[CostOption]) -> SafeString:
+def _most_often(run: CostRun, ranked: Sequence[CostOption]) -> CostOption:
+    """The option that is cheapest in most draws; the lead when shares are equal."""
+    shares = run.found["probability_cheapest"][NOMINAL]
+    return max(ranked, key=lambda option: (shares.get(option.key, 0.0), -ranked.index(option)))
+
+
+def _decision_deck(run: CostRun, lead: CostOption, most: CostOption, ranked: Sequence[CostOption]) -> SafeString:
     draws = figures.draws_of_100(run.found["probability_cheapest"][NOMINAL])
     first = format_html(
         _("{a} costs <b>{total} {currency}</b> nominal and is cheapest in <b>{n} of 100</b> draws."),
@@ -162,17 +170,17 @@ def _decision_deck(run: CostRun, lead: CostOption, ranked: Sequence[CostOption])
         currency=run.currency,
         n=draws.get(lead.key, 0),
     )
-    parts = [first]
-    if len(ranked) > 1:
-        second = ranked[1]
-        gap = second.total(NOMINAL)["likely"] - lead.total(NOMINAL)["likely"]
-        parts.append(format_html(_("{b} follows with <b>{gap}</b> more."), b=second.key, gap=figures.millions_m(gap)))
-    parts.append(
-        format_html(
-            "{}", _("This is cost alone: training cycles and dates are not computed yet, so it is no advice to buy.")
-        )
-    )
-    return format_html("{} {} {}", parts[0], parts[1] if len(parts) > 2 else "", parts[-1])
+    second = ""
+    if most.key != lead.key:
+        words = _("{b} is cheapest in <b>{n} of 100</b>: its range reaches less far up than that of {a}.")
+        if most.total(NOMINAL)["p90"] >= lead.total(NOMINAL)["p90"]:
+            words = _("{b} is cheapest in <b>{n} of 100</b>.")
+        second = format_html(words, a=lead.key, b=most.key, n=draws.get(most.key, 0))
+    elif len(ranked) > 1:
+        gap = ranked[1].total(NOMINAL)["likely"] - lead.total(NOMINAL)["likely"]
+        second = format_html(_("{b} follows with <b>{gap}</b> more."), b=ranked[1].key, gap=figures.millions_m(gap))
+    last = _("This is cost alone: training cycles and dates are not computed yet, so it is no advice to buy.")
+    return format_html("{} {} {}", first, second, last)
 
 
 def basis_conflict(run: CostRun) -> tuple[str, str] | None:

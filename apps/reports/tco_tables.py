@@ -27,7 +27,8 @@ class StripItem:
 
 
 def cost_strip(run: CostRun, basis: str, selected: str) -> list[StripItem]:
-    options = run.ordered(basis)
+    """One item an option by rank; the baseline has one only when it is the option looked at."""
+    options = [option for option in run.ordered(basis) if not option.baseline or option.key == selected]
     scale = shared_scale([option.total(basis) for option in options])
     return [_strip_item(run, option, basis, scale, option.key == selected) for option in options]
 

@@ -52,15 +52,16 @@ def _change(run: CostRun, option: CostOption, key: str, basis: str) -> Change:
     return Change(str(item["label"]), f"{words} {_order_words(run, basis, low, high)}")
 
 
-def _order_words(run: CostRun, basis: str, *totals: dict[str, float]) -> str:
-    """Whether the cheapest option or the order changes anywhere in the range."""
+def _order_words(run: CostRun, basis: str, low: dict[str, float], high: dict[str, float]) -> str:
+    """Whether the cheapest option or the order changes at an end of the range, and at which."""
     base = list(run.found["ranking"][basis])
     if len(base) < 2:
         return ""
-    orders = [sorted(base, key=lambda key: (found[key], base.index(key))) for found in totals]
-    if all(order == base for order in orders):
-        return _("The order of options stays.")
-    other = next(order for order in orders if order != base)
-    if other[0] != base[0]:
-        return _("%s then costs least.") % other[0]
-    return _("The order then is %s.") % ", ".join(other)
+    sentences = []
+    for end, totals in ((_("At the low end"), low), (_("At the high end"), high)):
+        order = sorted(base, key=lambda key: (totals[key], base.index(key)))
+        if order[0] != base[0]:
+            sentences.append(_("%(end)s %(option)s costs least.") % {"end": end, "option": order[0]})
+        elif order != base:
+            sentences.append(_("%(end)s the order is %(order)s.") % {"end": end, "order": ", ".join(order)})
+    return " ".join(sentences) or _("The order of options stays.")

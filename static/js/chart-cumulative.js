@@ -152,7 +152,7 @@ function lineLabels(data, theme, narrow, pxPerMonth) {
     const place = above ? { y: data.rival.p90[covered], yshift: 14 } : { y: data.rival.p10[0], yshift: under };
     out.push(text(theme, { x: data.months[1], xanchor: "left", text: data.rival.label, font: strong, ...place }));
   } else if (data.rival) {
-    const index = nearest(data.rival.paid, data.y_max * 0.44);
+    const index = nearest(data.rival.paid, data.y_max * 0.36);
     out.push(text(theme, { x: data.months[index], xanchor: "right", xshift: -14, y: data.rival.paid[index], yshift: 10, text: data.rival.label, font: strong }));
   }
   return [...out, ...(data.break_even ? breakEvenLabels(data, theme, narrow) : [])];
@@ -202,7 +202,7 @@ function axis(theme) {
 }
 
 export function cumulative(data, theme, width, narrow) {
-  const end = narrow ? 1 : 0.725;
+  const end = narrow ? 1 : 0.71;
   const height = narrow ? 330 : 396;
   const margin = { l: 34, r: narrow ? 102 : 8, t: 26, b: 44 };
   const plotHeight = height - margin.t - margin.b;
@@ -249,7 +249,7 @@ export function cumulative(data, theme, width, narrow) {
       fixedrange: true,
     },
   };
-  if (!narrow) layout.xaxis2 = { domain: [0.91, 1], range: [-0.6, Math.max(0.6, data.ends.length - 0.4)], visible: false, fixedrange: true, anchor: "y2" };
+  if (!narrow) layout.xaxis2 = { domain: [0.89, 1], range: [-0.6, Math.max(0.6, data.ends.length - 0.4)], visible: false, fixedrange: true, anchor: "y2" };
   if (!narrow) layout.yaxis2 = { range: [0, data.y_max], visible: false, fixedrange: true, anchor: "x2" };
   return { data: traces(shown, theme), layout };
 }

@@ -10,7 +10,7 @@ import pytest
 
 from apps.engine import tco as engine
 from apps.reports import charts, comparison, explain, findings, tco_tables, what_if
-from apps.reports.cost_run import NOMINAL, NPV, CostRun
+from apps.reports.cost_run import NOMINAL, CostRun
 from tests.web.conftest import Case
 
 
@@ -58,9 +58,16 @@ def test_a_single_option_is_told_alone(cost: CostRun) -> None:
     assert "36 months" in heading
 
 
-def test_the_two_orders_are_only_said_to_disagree_when_they_do(cost: CostRun) -> None:
-    same = cost.found["ranking"][NOMINAL] == cost.found["ranking"][NPV]
-    assert (findings.basis_conflict(cost) is None) is same
+def test_the_decision_says_when_another_option_wins_more_draws(cost: CostRun) -> None:
+    found = copy.deepcopy(dict(cost.found))
+    ranked = [cost.options[key] for key in found["ranking"][NOMINAL]]
+    lead, other = ranked[0].key, ranked[1].key
+    for share, expected in ((0.9, f"{lead} costs least over 36 months"), (0.1, f"{other} in most draws")):
+        found["probability_cheapest"] = {NOMINAL: {lead: share, other: 1 - share}}
+        heading = findings.decision_finding(CostRun(cost.given, found), ranked, 0).heading
+        assert expected in heading
+    assert "2\u00a0gates keep it" in findings.decision_finding(cost, ranked, 2).heading
+    assert "Nothing is ranked" in findings.decision_finding(cost, [], 2).heading
 
 
 def test_every_line_and_total_has_an_explanation_whose_numbers_multiply(cost: CostRun) -> None:

@@ -104,7 +104,8 @@ def severity(name: str, rule_id: str = "") -> SafeString:
 
 
 def _percent(value: float, low: float, high: float) -> float:
-    return round(100 * (value - low) / (high - low), 2) if high > low else 50.0
+    """Where a value stands on the scale; what lies outside, such as a baseline, stands at the edge."""
+    return round(100 * min(1.0, max(0.0, (value - low) / (high - low))), 2) if high > low else 50.0
 
 
 @register.simple_tag

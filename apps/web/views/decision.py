@@ -78,7 +78,7 @@ def _screen(request: HttpRequest, cost: CostRun, options: list[Option], hits: li
         "rows": rows,
         "held": ranking.unranked,
         "finding": findings.decision_finding(cost, ranked, len({hit.rule_id for hit in rules.open_gates(hits)})),
-        "conflict": findings.basis_conflict(cost),
+        "conflict": next((hit for hit in hits if hit.rule_id == "T6" and not hit.not_given), None),
         "gap": tco_tables.gap_drivers(cost, ranked),
         "next_steps": tables.next_steps(hits),
         "prices_as_of": tables.prices_as_of(cost),

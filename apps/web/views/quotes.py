@@ -80,12 +80,15 @@ def _other(cost: CostRun, shown: list[CostOption], key: str) -> CostOption | Non
 
 
 def _included(rows: list[Option]) -> dict[str, set[str]]:
-    """By option, the rows of quoted lines that another line of the quote contains."""
+    """By option, rows and kinds ("kind:fabric") of quoted lines that another line of the quote contains."""
     found: dict[str, set[str]] = {}
     for option in rows:
         for phase in option.phases.all():
             lines = phase.quote_version.lines.all() if phase.quote_version else []
-            found.setdefault(option.letter, set()).update(comparison_row(line) for line in lines if line.included)
+            names = found.setdefault(option.letter, set())
+            for line in lines:
+                if line.included:
+                    names |= {comparison_row(line), f"kind:{line.kind}"}
     return found
 
 
