@@ -39,10 +39,10 @@ class Command(BaseCommand):
         user, password = demo_user()
         organisation = _organisation(user)
         try:
-            cases = [add_demo_case(key, organisation=organisation, owner=user) for key in CASES]
+            # Each is requested before the next one is loaded, so that the worker computes meanwhile.
+            runs = [_requested(key, organisation, user) for key in CASES]
         except SpecError as error:
             raise CommandError(f"A demo case could not be loaded: {error}") from error
-        runs = [request_run(by=SYSTEM, assessment=case.assessment) for case in cases]
         self._wait(runs, options["wait"])
         first = runs[0]
         print(comparison_text(first, evaluate(first.assessment, run=first)))
@@ -65,6 +65,12 @@ class Command(BaseCommand):
             if run.state != AnalysisRun.State.SUCCEEDED:
                 raise CommandError(f"{run.assessment.name}: {run.error or run.state}")
         print(f"{len(runs)} assessments computed by {_workers(runs)}.", file=sys.stderr)
+
+
+def _requested(key: str, organisation: Organisation, user: User) -> AnalysisRun:
+    """The run of one demo case, queued or already computed."""
+    case = add_demo_case(key, organisation=organisation, owner=user)
+    return request_run(by=SYSTEM, assessment=case.assessment)
 
 
 def _workers(runs: list[AnalysisRun]) -> str:
