@@ -78,12 +78,25 @@ def columns_of(
 def _column(configuration: RackConfiguration, options: list[Option], hits: Sequence[RuleHit]) -> Column:
     ranked = [option for option in options if not option.baseline]
     letters = {option.letter for option in ranked}
+    kind = TEMPLATES[RackConfiguration.Template(configuration.template)]
+    # An option of several phases speaks for each of them; a hit belongs to the configuration that causes it.
+    speaks = {AUDIT: bool(audit_missing(configuration)), SITE: not kind.cloud}
     own = {
-        rule: [hit for hit in hits if hit.rule_id == rule and hit.option_letter in letters] for rule in (AUDIT, SITE)
+        rule: [hit for hit in hits if hit.rule_id == rule and hit.option_letter in letters and speaks[rule]]
+        for rule in (AUDIT, SITE)
     }
-    audited = bool(ranked) and configuration.template != RackConfiguration.Template.INFERENCE_FLEET
-    kind = str(TEMPLATES[RackConfiguration.Template(configuration.template)].label)
-    return Column(configuration, options, own[AUDIT], kind, audited, own[SITE])
+    fleet = configuration.template == RackConfiguration.Template.INFERENCE_FLEET
+    audited = bool(ranked) and not fleet and not _is_single_node(configuration)
+    return Column(configuration, options, own[AUDIT], str(kind.label), audited, own[SITE])
+
+
+def audit_missing(configuration: RackConfiguration) -> list[str]:
+    """Which of the five facts of the fabric audit a configuration lacks; single nodes and serving fleets lack none."""
+    if configuration.template == RackConfiguration.Template.INFERENCE_FLEET or _is_single_node(configuration):
+        return []
+    names = ("nic_gbit_per_s", "nics_per_node", "topology", "oversubscription")
+    missing = [label_of(name) for name in names if getattr(configuration, name) in (None, "")]
+    return missing if bisection_tbit_per_s(configuration) is not None else [*missing, _("bisection")]
 
 
 def groups_of(columns: Sequence[Column]) -> list[Group]:
@@ -180,16 +193,15 @@ def _is_single_node(configuration: RackConfiguration) -> bool:
 
 
 # Words ---------------------------------------------------------------------------------------------------------------
-def heading(columns: Sequence[Column]) -> str:
+def heading(columns: Sequence[Column], options: Sequence[Option]) -> str:
     """Which options have given the facts of the fabric audit and which have not."""
     if not columns:
         return _("No configuration yet")
-    open_, done = [], []
-    for column in columns:
-        for option in column.options:
-            if column.audited and not option.baseline and option.letter not in (*open_, *done):
-                held = any(hit.option_letter == option.letter for hit in column.hits)
-                (open_ if held else done).append(option.letter)
+    held = {hit.option_letter for column in columns for hit in column.hits}
+    audited = {option.letter for column in columns if column.audited for option in column.options}
+    letters = [option.letter for option in options if option.letter in audited and not option.baseline]
+    open_ = [letter for letter in letters if letter in held]
+    done = [letter for letter in letters if letter not in held]
     if open_ and done:
         words = _("%(done)s: fabric audit complete; %(open)s: facts missing")
         return words % {"done": figures.joined(done), "open": figures.joined(open_)}

@@ -18,6 +18,7 @@ from apps.vendors.models import QuoteLine, QuoteVersion
 State = ImportBatch.State
 RADIOS = 4  # more choices than this become a list
 NOTES = 40
+LONG = 18  # characters from which a cell is given a wide column
 CELL = "cell:"
 ANSWER = "answer:"
 KINDS = {"quote_xlsx": "XLSX", "quote_csv": "CSV", "quote_json": "JSON"}
@@ -63,6 +64,10 @@ class ShownCell:
     severity: str = ""
     changed: bool = False
     numeric: bool = False
+
+    @property
+    def long(self) -> bool:
+        return len(self.text) > LONG
 
 
 @dataclass(frozen=True)
@@ -185,12 +190,31 @@ def entries_of(batch: ImportBatch) -> list[Entry]:
             errors.setdefault(message["cell"], []).append(message)
     entries = [
         _to_correct(number, cell, messages, texts, batch.kind)
-        for number, (cell, messages) in enumerate(errors.items(), start=1)
+        for number, (cell, messages) in enumerate(_in_order(errors, found.get("sheets", [])), start=1)
     ]
     questions = found.get("questions", [])
     return entries + [
         _to_decide(number, question, batch.kind) for number, question in enumerate(questions, start=len(entries) + 1)
     ]
+
+
+def _in_order(
+    errors: dict[str, list[dict[str, Any]]], sheets: list[dict[str, Any]]
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Cells as they stand in the file: by sheet, row and column; the sheet of the lines first."""
+    names = sorted((sheet["name"] for sheet in sheets), key=lambda name: not _is_lines(name, sheets))
+    place = {name: number for number, name in enumerate(names)}
+
+    def key(item: tuple[str, list[dict[str, Any]]]) -> tuple[int, int, int, str]:
+        message = item[1][0]
+        column = str(message["column"])
+        return (place.get(message["sheet"], len(place)), message["row"] or 0, len(column), column)
+
+    return sorted(errors.items(), key=key)
+
+
+def _is_lines(name: str, sheets: list[dict[str, Any]]) -> bool:
+    return any(sheet["name"] == name and sheet["mapping"] for sheet in sheets)
 
 
 def _to_correct(number: int, cell: str, messages: list[dict[str, Any]], texts: Mapping[str, str], kind: str) -> Entry:
@@ -276,8 +300,10 @@ def _chosen(sheets: list[dict[str, Any]], entries: list[Entry], name: str) -> di
     by_name = {sheet["name"]: sheet for sheet in sheets}
     if name in by_name:
         return by_name[name]
-    asked = next((by_name[entry.sheet] for entry in entries if entry.sheet in by_name), None)
     mapped = next((sheet for sheet in sheets if sheet["mapping"]), None)
+    if mapped is not None and any(entry.sheet == mapped["name"] for entry in entries):
+        return mapped
+    asked = next((by_name[entry.sheet] for entry in entries if entry.sheet in by_name), None)
     return asked or mapped or next(iter(sheets), None)
 
 
@@ -381,7 +407,15 @@ def changes_of(batch: ImportBatch, earlier: QuoteVersion, diff: Any) -> list[Cha
     for line in diff.lines:
         if line.state == "added":
             place = lines.get(line.new.position, {}).get("source_ref", "")
-            rows.append(Change(line.new.description, place, "", figures.plain(line.new.quantity), _("new line")))
+            rows.append(
+                Change(
+                    line.new.description or _("no description"),
+                    place,
+                    "",
+                    figures.plain(line.new.quantity),
+                    _("new line"),
+                )
+            )
         elif line.state == "removed":
             rows.append(Change(line.old.description, "", figures.plain(line.old.quantity), "", _("line is gone")))
         elif line.state == "changed":

@@ -13,9 +13,9 @@ from apps.racks.templates import TEMPLATES
 from apps.web.forms.base import NamedForm, NumberField, WholeNumberField
 
 FACILITIES = (
-    ("colocation", _("colocation: a price per kW and month")),
-    ("metered", _("own site: metered power")),
-    ("none", _("none: the price contains it")),
+    ("colocation", _("colocation, per kW and month")),
+    ("metered", _("own site, metered power")),
+    ("none", _("none, in the price")),
 )
 
 

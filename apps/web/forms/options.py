@@ -88,7 +88,12 @@ class OptionForm(NamedForm):
     def _initial(self) -> dict[str, Any]:
         option = self.option
         if option is None:
-            return {"shortlisted": True, "facility": "colocation", "bridge_enabled": True}
+            return {
+                "shortlisted": True,
+                "facility": "colocation",
+                "financing_starts": "delivery",
+                "bridge_enabled": True,
+            }
         financing, bridge = option.financing or {}, option.bridge or {}
         names = ("letter", "name", "detail", "baseline", "shortlisted", "facility", "committed_kw")
         found = {name: getattr(option, name) for name in names}

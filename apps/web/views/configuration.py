@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.models import User
-from apps.accounts.permissions import allowed_actions, require
+from apps.accounts.permissions import require
 from apps.analyses import rules
 from apps.assessments import selectors as assessments
 from apps.assessments.models import Assessment
@@ -28,6 +28,7 @@ from apps.web import configuration_table as tables
 from apps.web import selectors
 from apps.web.forms.base import add_input_error, add_validation_error, error_list
 from apps.web.forms.configuration import ConfigurationForm, NewConfigurationForm
+from apps.web.views.inputs import frame
 from apps.web.views.state import signed_in
 
 
@@ -45,15 +46,14 @@ def configurations(request: HttpRequest, assessment_id: uuid.UUID) -> HttpRespon
     hits = rules.evaluate(assessment) if found else []
     columns = tables.columns_of(list(found.values()), options, hits)
     context = {
-        "assessment": assessment,
-        "run": None,
+        **frame(user, assessment),
         "columns": columns,
-        "groups": tables.groups_of(columns),
+        "fact_groups": tables.groups_of(columns),
         "options": options,
-        "heading": tables.heading(columns),
+        "heading": tables.heading(columns, options),
+        "audit_hits": [hit for hit in hits if hit.rule_id == tables.AUDIT],
         "site_hits": [hit for hit in hits if hit.rule_id == tables.SITE],
         "kinds": [{"value": key, "label": kind.label, "meaning": kind.meaning} for key, kind in TEMPLATES.items()],
-        "allowed": allowed_actions(user, assessment.client),
     }
     return render(request, "configuration/configuration.html", context)
 
@@ -71,7 +71,7 @@ def new(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
         if made is not None:
             messages.success(request, _("%s is added. What is empty counts as not given.") % made.name)
             return redirect("web:configuration_edit", assessment.pk, made.pk)
-    context = {"assessment": assessment, "run": None, "form": form, "errors": error_list(form) if form.is_bound else []}
+    context = {**frame(user, assessment), "form": form, "errors": error_list(form) if form.is_bound else []}
     return render(request, "configuration/new.html", context, status=422 if form.errors else 200)
 
 
@@ -112,15 +112,13 @@ def edit(request: HttpRequest, assessment_id: uuid.UUID, configuration_id: uuid.
         return redirect("web:configuration", assessment.pk)
     shown = _configuration_or_404(user, assessment, configuration_id)  # as stored, whatever was typed
     context = {
-        "assessment": assessment,
-        "run": None,
+        **frame(user, assessment),
         "form": form,
-        "groups": list(form.groups()),
+        "fact_groups": list(form.groups()),
         "errors": error_list(form) if form.is_bound else [],
         "configuration": shown,
         "kind": form.template,
         "users": tables.phases_using(shown),
-        "allowed": allowed_actions(user, assessment.client),
     }
     return render(request, "configuration/edit.html", context, status=422 if form.errors else 200)
 

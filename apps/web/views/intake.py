@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.models import User
-from apps.accounts.permissions import allowed_actions, require
+from apps.accounts.permissions import require
 from apps.assessments.models import Assessment, Option, OptionPhase
 from apps.assessments.services import update_phase
 from apps.engine.errors import InputError
@@ -38,6 +38,7 @@ from apps.web.forms.base import add_input_error, add_validation_error, error_lis
 from apps.web.forms.intake import OptionFromQuoteForm, PinForm, UploadForm
 from apps.web.import_preview import ANSWER, CELL
 from apps.web.views.downloads import attachment
+from apps.web.views.inputs import frame
 from apps.web.views.state import partial_for, signed_in
 
 State = ImportBatch.State
@@ -101,13 +102,11 @@ def _intake(request: HttpRequest, assessment: Assessment, form: UploadForm, stat
         version.pk: version for version in quote_versions_visible_to(user).filter(pk__in=ids).prefetch_related("lines")
     }
     context = {
-        "assessment": assessment,
-        "run": None,
+        **frame(user, assessment),
         "form": form,
         "errors": error_list(form) if form.is_bound else [],
         "page": page,
         "rows": [_row(batch, versions) for batch in page.object_list],
-        "allowed": allowed_actions(user, assessment.client),
         "limit_bytes": limits.megabytes(limits.FILE_BYTES),
         "limit_lines": f"{limits.LINES:,}",
         "limit_hour": services.IMPORTS_PER_CLIENT_AND_HOUR,
@@ -181,14 +180,12 @@ def _preview(
     user = signed_in(request)
     shown = import_preview.preview_of(batch, request.GET.get("sheet", ""))
     context: dict[str, Any] = {
-        "assessment": assessment,
-        "run": None,
+        **frame(user, assessment),
         "batch": batch,
         "shown": shown,
         "heading": import_preview.heading(shown),
         "waits_for": import_preview.waits_for(shown),
         "given": import_preview.given_answers(batch),
-        "allowed": allowed_actions(user, assessment.client),
     }
     if partial_for(request, "sheet"):
         return render(request, "intake/_sheet.html", context)

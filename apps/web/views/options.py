@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.models import User
-from apps.accounts.permissions import allowed_actions, require
+from apps.accounts.permissions import require
 from apps.assessments import selectors as assessments
 from apps.assessments import services
 from apps.assessments.models import Assessment, Option, OptionPhase
@@ -27,6 +27,7 @@ from apps.web import selectors
 from apps.web.forms import options as rows
 from apps.web.forms.base import add_input_error, add_validation_error, error_list
 from apps.web.forms.options import DropForm, LineForm, OptionForm, PhaseForm, StaffForm
+from apps.web.views.inputs import frame
 from apps.web.views.state import signed_in
 
 T = TypeVar("T")
@@ -53,12 +54,10 @@ def new(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
             messages.success(request, _("Option %s is added. Give it a phase.") % made.letter)
             return redirect("web:option", assessment.pk, made.pk)
     context = {
-        "assessment": assessment,
-        "run": None,
+        **frame(user, assessment),
         "form": form,
         "ranges": form.ranges(),
         "errors": error_list(form) if form.is_bound else [],
-        "allowed": allowed_actions(user, assessment.client),
     }
     return render(request, "options/new.html", context, status=422 if form.errors else 200)
 
@@ -329,14 +328,12 @@ def _page(request: HttpRequest, editor: Editor, status: int = 200, *, unchecked:
         for form in (*editor.phase_forms, *editor.staff_forms, *editor.line_forms):
             form._errors = forms.utils.ErrorDict()
     context = {
-        "assessment": assessment,
-        "run": None,
+        **frame(user, assessment),
         "option": fresh,
         "editor": editor,
         "form": editor.form,
         "ranges": editor.form.ranges(),
         "errors": errors,
         "others": Option.objects.visible_to(user).filter(assessment=assessment).order_by("slot", "letter"),
-        "allowed": allowed_actions(user, assessment.client),
     }
     return render(request, "options/option.html", context, status=status)
