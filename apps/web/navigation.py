@@ -28,7 +28,7 @@ GROUPS: tuple[tuple[Promise, tuple[Screen, ...]], ...] = (
         (
             Screen("start", _("Start"), "b"),
             Screen("quotes", _("Quotes"), "q", ("intake", "import_preview", "quote")),
-            Screen("configuration", _("Configuration"), "c"),
+            Screen("configuration", _("Configuration"), "c", ("configuration", "option")),
             Screen("roadmap", _("Roadmap"), "r"),
             Screen("assumptions", _("Assumptions"), "s"),
         ),
