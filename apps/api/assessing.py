@@ -15,7 +15,6 @@ from apps.analyses.execution import execute_run
 from apps.analyses.models import AnalysisRun
 from apps.analyses.rules import RuleHit, evaluate, gates_of
 from apps.analyses.services import request_run
-from apps.analyses.workbook_facts import workbook_meta
 from apps.assessments.models import Assessment
 from apps.assessments.spec import SpecError
 
@@ -135,7 +134,10 @@ def _file_part(letter: str) -> str:
 
 def workbook_file(run: AnalysisRun, *, today: date) -> bytes:
     """The workbook of a run, named by its inputs' hash and dated as the spec, so that equal facts give equal bytes."""
+    from apps.reports.cost_run import CostRun
     from apps.reports.workbook import tco_workbook
+    from apps.reports.workbook_facts import workbook_meta
 
-    meta = workbook_meta(run, day=today, label=run.inputs_sha256[:12])
-    return tco_workbook(json.loads(run.inputs_json), json.loads(run.results_json), meta)
+    cost = CostRun.read(run)
+    meta = workbook_meta(run, cost, day=today, label=run.inputs_sha256[:12])
+    return tco_workbook(cost.given, cost.found, meta)

@@ -10,6 +10,7 @@ from apps.analyses.inputs.factors import text
 from apps.analyses.inputs.financing import financing_entry, tax_entry
 from apps.analyses.inputs.phases import PhaseFacts, phase_entry, phases_of
 from apps.analyses.inputs.quoted import QuotedLine, extra_lines, line_entry, quoted_lines
+from apps.analyses.inputs.quotes import quote_entries
 from apps.analyses.inputs.running import (
     bridge_entry,
     facility_lines,
@@ -88,6 +89,7 @@ def _document(context: Context, options: list[Option]) -> dict[str, Any]:
         "inputs": dict(sorted(context.book.inputs.items())),
         "options": entries,
         "tax": tax,
+        "quotes": quote_entries(options),
     }
 
 

@@ -38,8 +38,7 @@ def tco_workbook(
         Inputs and results of the run, as docs/run-json.md describes them.
     meta
         What is known about the run but no number of it, all optional: `client`, `run`, `date` (ISO), `prepared_by`,
-        `reviewer`, `state`, `inputs_sha256`, `engine_version`, `prices_as_of`, `excluded`, `warnings`, `quote_lines`,
-        `audit`, `reading`.
+        `reviewer`, `state`, `inputs_sha256`, `engine_version`, `prices_as_of`, `excluded`, `warnings`, `reading`.
     values_only
         Write numbers where formulas would stand.
 
@@ -50,7 +49,7 @@ def tco_workbook(
     summary_sheet = book.add_sheet("Summary", "Summary", "All options over the same months, from signature.")
     inputs = InputsSheet(book, document)
     timing = TimingSheet(book, inputs, document)
-    quotes_sheet(book, meta)
+    quotes_sheet(book, document)
     flows = FlowSheets(book, inputs, timing)
     financing_sheet = FinancingSheet(book, inputs, timing)
     accrual = AccrualSheets(book, inputs, timing)
@@ -60,7 +59,7 @@ def tco_workbook(
     sensitivity_sheet(book, results)
     monte_carlo_sheet(book, document, results)
     checks = ChecksSheet(book, inputs, timing)
-    log_sheets(book, meta)
+    log_sheets(book, document)
 
     views: dict[str, OptionView] = {}
     tax = TaxRows(accrual, document["tax"]) if document.get("tax") else None

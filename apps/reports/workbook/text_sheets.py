@@ -87,7 +87,7 @@ def cover_sheet(
         sheet.text(sheet.line(), 1, warning, "wrap")
 
 
-def quotes_sheet(book: Book, meta: Mapping[str, Any]) -> None:
+def quotes_sheet(book: Book, document: Mapping[str, Any]) -> None:
     """Quote lines as received, in their own currency; never part of a formula."""
     sheet = book.add_sheet(
         "Quotes", "Quotes", "Lines as received, with the place they were read from. Nothing is computed here."
@@ -120,10 +120,37 @@ def quotes_sheet(book: Book, meta: Mapping[str, Any]) -> None:
     sheet.worksheet.set_column(8, 8, 48)
     sheet.worksheet.set_column(9, 20, 14)
     sheet.worksheet.freeze_panes(4, 1)
-    for quote_line in meta.get("quote_lines", []):
-        row = sheet.line()
-        for column, value in enumerate(quote_line):
-            _write_value(sheet, row, column, value)
+    for quote in document.get("quotes") or []:
+        for line in quote["lines"]:
+            row = sheet.line()
+            for column, value in enumerate(_quote_row(quote, line)):
+                _write_value(sheet, row, column, value)
+
+
+def _quote_row(quote: Mapping[str, Any], line: Mapping[str, Any]) -> list[Any]:
+    """One line under the heads of the sheet; None is "not given"."""
+    prices = [line[name] for name in ("unit_price_low", "unit_price_likely", "unit_price_high")]
+    return [
+        quote["option"],
+        quote["vendor"],
+        quote["number"],
+        quote["version"],
+        quote["valid_until"],
+        quote["incoterm"],
+        line["position"],
+        line["kind"],
+        line["description"],
+        line["part_number"],
+        float(line["quantity"]),
+        line["unit"],
+        *("included" if line["included"] else None if price is None else float(price) for price in prices),
+        line["currency"],
+        line["charge"],
+        line["period"],
+        float(line["discount_fraction"]),
+        line["evidence_level"],
+        line["ref"],
+    ]
 
 
 def _write_value(sheet: Sheet, row: int, column: int, value: Any) -> None:
@@ -195,11 +222,33 @@ def monte_carlo_sheet(book: Book, document: Mapping[str, Any], results: Mapping[
                     sheet.number(row, column, float(figures[part]), "money")
 
 
-def log_sheets(book: Book, meta: Mapping[str, Any]) -> None:
+def _sources(document: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """What the inputs rest on, the newest first: date, who, what, value, range, where it is from."""
+    rows = []
+    for item in document["inputs"].values():
+        source = item.get("source") or {}
+        bounds = "no range" if item.get("low") is None else f"{item['low']} to {item['high']}"
+        version = f", version {source['version']}" if source.get("version") else ""
+        place = f", {source['ref']}" if source.get("ref") else ""
+        rows.append(
+            (
+                source.get("date") or "",
+                source.get("author") or "",
+                f"{item['label']}, {item['unit']}",
+                str(item["likely"]),
+                bounds,
+                f"{source.get('text', '')}{version}{place}",
+            )
+        )
+    return sorted(rows, key=lambda row: (row[0], row[2]), reverse=True)
+
+
+def log_sheets(book: Book, document: Mapping[str, Any]) -> None:
     audit = book.add_sheet(
-        "Audit log", "Audit log", "Changes of assumptions and quotes that this run rests on, newest first."
+        "Audit log", "Audit log", "Who set which input of this run, when and from which source; the newest first."
     )
-    _table(audit, ["Date", "Who", "What", "From", "To", "Reason"], meta.get("audit", []), [14, 24, 46, 20, 20, 60])
+    heads = ["Date", "Who", "What", "Value", "Range", "Source"]
+    _table(audit, heads, _sources(document), [14, 24, 60, 16, 24, 80])
     sign = book.add_sheet(
         "Sign-off", "Sign-off", "One row a stage. A signature belongs to this run and its hash, see Cover."
     )

@@ -1,7 +1,6 @@
 """Files of one run: what the engine was given, what it answered, and the finance workbook."""
 
 import uuid
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,8 +8,8 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts import audit
 from apps.accounts.permissions import require
-from apps.analyses import selectors as analyses
 from apps.analyses.models import AnalysisRun
+from apps.reports.cost_run import CostRun
 from apps.web import selectors
 from apps.web.views.downloads import attachment, file_name
 from apps.web.views.state import signed_in
@@ -35,11 +34,14 @@ def document(request: HttpRequest, assessment_id: uuid.UUID, run_id: uuid.UUID, 
 def workbook(request: HttpRequest, assessment_id: uuid.UUID, run_id: uuid.UUID) -> HttpResponse:
     """The finance workbook of a finished cost run."""
     from apps.reports.workbook import tco_workbook  # heavy, and only here
+    from apps.reports.workbook_facts import workbook_meta
 
     run = _exported(request, assessment_id, run_id)
     if run.state != AnalysisRun.State.SUCCEEDED or run.kind != AnalysisRun.Kind.TCO:
         raise Http404
-    content = tco_workbook(analyses.inputs_of(run), analyses.results_of(run), _meta(run))
+    cost, finished = CostRun.read(run), run.finished_at or run.created_at
+    meta = workbook_meta(run, cost, day=finished.date(), label=f"Run {run.number}")
+    content = tco_workbook(cost.given, cost.found, meta, values_only=request.GET.get("values") == "1")
     _record(request, run, "workbook")
     return attachment(content, _name(run, "tco", "xlsx"), XLSX)
 
@@ -49,21 +51,6 @@ def _exported(request: HttpRequest, assessment_id: uuid.UUID, run_id: uuid.UUID)
     assessment = selectors.assessment_or_404(user, assessment_id)
     require(user, assessment.client, "export")
     return selectors.run_or_404(user, assessment, run_id)
-
-
-def _meta(run: AnalysisRun) -> dict[str, Any]:
-    """What the cover of the workbook says of the run; times are the run's, so two exports are equal."""
-    return {
-        "client": run.client.name,
-        "assessment": run.assessment.name,
-        "state": str(run.assessment.get_state_display()),
-        "run": f"Run {run.number}",
-        "run_id": str(run.pk),
-        "finished_at": run.finished_at.isoformat() if run.finished_at else "",
-        "inputs_sha256": run.inputs_sha256,
-        "engine_version": run.engine_version,
-        "requested_by": str(run.requested_by or ""),
-    }
 
 
 def _name(run: AnalysisRun, part: str, extension: str) -> str:
