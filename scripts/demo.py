@@ -18,7 +18,7 @@ from typing import IO
 
 from scripts.bootstrap import PYTHON, ROOT, say
 from scripts.services import die_with_parent
-from scripts.supervisor import GaveUpError, Program, Supervisor
+from scripts.supervisor import POLL_S, GaveUpError, Program, Supervisor
 
 FIRST_PORT = 8000
 START_LIMIT_S = 60.0
@@ -150,8 +150,10 @@ class Demo:
 
     def _wait_for_web(self) -> None:
         deadline = time.monotonic() + START_LIMIT_S
-        self.supervisor.wait_while(lambda: not answers(f"{self.address}/health/live") and time.monotonic() < deadline)
-        if not answers(f"{self.address}/health/live"):
+        while not (served := answers(f"{self.address}/health/live")) and time.monotonic() < deadline:
+            self.supervisor.look()
+            time.sleep(POLL_S)
+        if not served:
             raise DemoError(f"{self.address} did not answer; see {self.var_dir / 'logs' / 'web.log'}")
 
     def _note_address(self) -> None:
@@ -210,9 +212,9 @@ def demo_password(var_dir: Path) -> str:
 
 
 def answers(url: str) -> bool:
-    """Whether `url` answers 200 within two seconds."""
+    """Whether `url` answers 200 within five seconds."""
     try:
-        with urllib.request.urlopen(url, timeout=2) as answer:
+        with urllib.request.urlopen(url, timeout=5) as answer:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
