@@ -34,6 +34,13 @@ LAYER_WORDS: dict[str, Promise] = {
 }
 
 
+WITHDRAW_WORDS: dict[str, Promise] = {
+    "organisation": gettext_lazy("Withdraw it from the organisation"),
+    "client": gettext_lazy("Withdraw it from the client"),
+    "assessment": gettext_lazy("Withdraw it from this assessment"),
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One assumption as the screen and the file show it."""
@@ -95,7 +102,10 @@ def _range(value: ResolvedAssumption | AssumptionValue, unit: str) -> str:
         low, high = value.low, value.high
         words = _("from %s") % figures.number_in_unit(low, unit) if low is not None else ""
         return words or _("up to %s") % figures.number_in_unit(high, unit)  # type: ignore[arg-type]
-    return figures.range_text(value.low, value.high, lambda number: figures.number_in_unit(number, unit))
+    words = figures.range_text(value.low, value.high, lambda number: figures.number_in_unit(number, unit))
+    # 6–14 %: one sign is enough where a dash joins the two.
+    percent = figures.NARROW_NBSP + "%"
+    return words.replace(percent + figures.EN_DASH, figures.EN_DASH)
 
 
 def assumption_rows(
@@ -177,19 +187,14 @@ def finding(rows: Sequence[Row]) -> tuple[str, str]:
     if contested:
         doubts.append(_("%d contested") % contested)
     heading += ", " + (figures.joined(doubts) if doubts else _("none recalled or contested"))
+    own = len(rows) - changed
     deck = [
-        ngettext(
-            "%d differs from the product's default or confirms it.",
-            "%d differ from the product's defaults or confirm them.",
-            changed,
-        )
-        % changed
-        if changed
-        else _("All are the product's defaults.")
+        ngettext("%d is the product's default,", "%d are the product's defaults,", own) % own,
+        _("%d are set by the organisation, the client or this assessment.") % changed,
     ]
     if recalled:
         deck.append(
-            _("A recalled default counts in every run, but finance cannot sign on it until somebody sets it here.")
+            _("A recalled default is used as it stands, but finance cannot sign on it until somebody sets it here.")
         )
     return heading, " ".join(deck)
 
@@ -237,7 +242,7 @@ class Explanation:
     assumption: ResolvedAssumption
     row: Row
     versions: list[Version]
-    set_layers: list[tuple[str, str]]  # layers above the product's that set the key now and that the person may write
+    set_layers: list[tuple[str, str]]  # layers that set the key now and that the person may write, with a command
 
     @property
     def topic_words(self) -> str:
@@ -259,7 +264,7 @@ def explanation(
         _version(value, before.get(value.pk), newest[layer_of(value)], assumption, writable) for value in history
     ]
     standing = [
-        (layer, str(LAYER_WORDS[layer]))
+        (layer, str(WITHDRAW_WORDS[layer]))
         for layer in reversed(LAYER_WORDS)
         if layer in newest and layer in writable and not newest[layer].withdrawn
     ]

@@ -229,6 +229,9 @@ ROADMAP_HELP = {
     "revenue_link": gettext_lazy("Which income begins when it ships."),
     "source": gettext_lazy("Who said so, and when."),
 }
+ROADMAP_LABELS = {  # shorter than the name of the column, as the help says the rest
+    "experiments_per_week": gettext_lazy("Experiments a week"),
+}
 ROADMAP_GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (gettext_lazy("Item"), ("name", "workload_class", "first_quarter", "last_quarter", "revenue_link", "source")),
     (
@@ -245,7 +248,7 @@ ROADMAP_GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
             "window_tokens",
         ),
     ),
-    (gettext_lazy("Parallelism, in accelerators"), ("ep_degree", "tp_degree", "pp_degree", "dp_degree")),
+    (gettext_lazy("Degrees of parallelism"), ("ep_degree", "tp_degree", "pp_degree", "dp_degree")),
     (
         gettext_lazy("Work"),
         ("tokens_per_experiment_billion", "experiments_per_week", "decisions", "final_run_tokens_billion"),
@@ -262,6 +265,7 @@ class RoadmapItemForm(forms.Form):
         names = [name for _label, group in ROADMAP_GROUPS for name in group]
         for name, field in forms.fields_for_model(RoadmapItem, fields=names).items():
             field.help_text = ROADMAP_HELP.get(name, "")
+            field.label = ROADMAP_LABELS.get(name, field.label)
             if isinstance(field, forms.IntegerField | forms.DecimalField):
                 field.min_value = 0
                 field.widget.attrs["min"] = 0

@@ -231,7 +231,7 @@ def finding(assessment: Assessment, rows: Sequence[Row]) -> tuple[str, str]:
     gaps = sum(1 for row in rows if row.missing)
     unconfirmed = sum(1 for row in rows if row.item.architect_confirmed_on is None)
     deck = [
-        ngettext("%d item lacks facts, named in the table.", "%d items lack facts, named in the table.", gaps) % gaps
+        ngettext("%d item lacks facts, named below.", "%d items lack facts, named below.", gaps) % gaps
         if gaps
         else _("Every item has the facts that fit and speed will need.")
     ]

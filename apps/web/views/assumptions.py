@@ -75,7 +75,7 @@ def _screen(request: HttpRequest, assessment: Assessment) -> dict[str, Any]:
         "found": found,
         "rows": rows,
         "shown": shown,
-        "groups": tables.grouped(shown),
+        "topic_groups": tables.grouped(shown),
         "topics": topics,
         "statuses": [(name, str(words)) for name, words in tables.STATUS_WORDS.items()],
         "topic": topic,
