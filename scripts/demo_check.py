@@ -172,7 +172,8 @@ def _walk(visitor: Visitor, start: str) -> list[Page]:
             own = url.startswith(visitor.address) and not NOT_FOLLOWED.search(url)
             if own and root in url and _file(url) not in seen:
                 seen.add(_file(url))
-                waiting.append(url)
+                # A page is looked at as the navigation opens it, not as a link with its own parameters does.
+                waiting.append(url if _file(url)[1] else url.split("?")[0])
     return pages
 
 
