@@ -34,6 +34,7 @@ FIRST_CLIENT = "Larkmere"
 NOT_RANKED = ">not ranked<"
 WITH_FIGURES = ("decision", "cost")  # these show the cost of each option
 NOT_FOLLOWED = re.compile(r"logout|/admin|/accounts/|/static/|delete", re.I)
+GROUPING = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f,'](?=\d{3}(?!\d))")  # 8,754,321 and 8 754 321
 MOST_ADDRESSES = 120
 PASSWORD_FIELD = "password"  # noqa: S105 - the name of a form field
 
@@ -214,12 +215,13 @@ def _results(document: Any) -> dict[str, Any] | None:
 
 
 def shows(html: str, amount: float) -> bool:
-    """Whether a page shows an amount, in full or in millions with one to three decimals."""
+    """Whether a page shows an amount as a number of its own: in full, or in millions with three digits or more."""
     reader = _Reader()
     reader.feed(html)
-    text = re.sub(r"[\s\u00a0\u2009\u202f,']", "", "".join(reader.words))
-    millions = [f"{amount / 1e6:.{digits}f}M" for digits in (3, 2, 1)]
-    return any(form in text for form in [f"{amount:.0f}", *millions])
+    text = GROUPING.sub("", " ".join(reader.words))
+    millions = amount / 1e6
+    forms = {f"{amount:.0f}", f"{millions:.3f}", f"{millions:.2f}", f"{millions:#.3g}"}
+    return any(re.search(rf"(?<![\d.]){re.escape(form)}(?![\d]|\.\d)", text) for form in forms)
 
 
 def _check_figures(page: Page, figures: dict[str, float]) -> None:

@@ -154,13 +154,16 @@ def test_the_demo_password_is_made_once_and_is_the_owners_alone(tmp_path):
     assert (tmp_path / "demo_password").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("shown", ["8,754,321", "8 754 321", "USD 8.75 M", "<b>8.754</b>\u202fM", "8754321"])
+@pytest.mark.parametrize(
+    "shown", ["8,754,321", "8 754 321", "USD 8.75 M", "<b>8.754</b>\u202fM", "8754321", "<b>8.75</b>, how?"]
+)
 def test_the_check_of_the_demo_finds_an_amount_however_it_is_written(shown):
     assert demo_check.shows(f"<p>Total {shown} likely</p>", 8_754_321.12)
 
 
-def test_the_check_of_the_demo_does_not_look_into_scripts():
-    assert not demo_check.shows("<script>8754321</script><p>8.70 M</p>", 8_754_321.12)
+@pytest.mark.parametrize("shown", ["<script>8754321</script><p>8.70 M</p>", "18,754,321", "8.7512", "98.75", "8.75.1"])
+def test_the_check_of_the_demo_takes_no_other_number_and_no_script_for_it(shown):
+    assert not demo_check.shows(shown, 8_754_321.12)
 
 
 def test_every_stage_has_a_name_of_one_word(tmp_path):
