@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from io import BytesIO
 from typing import Any
 
 import xlsxwriter
 from xlsxwriter.utility import xl_col_to_name
+from xlsxwriter.worksheet import Worksheet
 
 TYPE_COLUMN, LABEL_COLUMN, UNIT_COLUMN, CONSTANT_COLUMN, TOTAL_COLUMN, FIRST_MONTH_COLUMN = range(6)
 HEADER_ROWS = 4  # title, note, column heads, months: the same on every sheet along the time line
@@ -42,6 +44,17 @@ FORMATS: dict[str, dict[str, Any]] = {
 def safe_text(value: object) -> str:
     """The text as one line of a cell; XlsxWriter's `write_string` never makes a formula or link of it."""
     return "" if value is None else str(value)
+
+
+class PlainFormulaWorksheet(Worksheet):
+    """A worksheet that takes formulas as they are.
+
+    The stock one looks through every formula for some thirty functions of newer programs, none of which stand here, and
+    that is half of the time a workbook takes.
+    """
+
+    def _prepare_formula(self, formula: str, expand_future_functions: bool = False) -> str:
+        return formula.lstrip("=")
 
 
 @dataclass
@@ -82,6 +95,7 @@ class TimeRow:
         return Cell(self.sheet, self.row, TOTAL_COLUMN, sum(self.values))
 
 
+@cache
 def month_column(month: int) -> str:
     return str(xl_col_to_name(FIRST_MONTH_COLUMN + month))
 
@@ -154,7 +168,7 @@ class Book:
         return range(self.horizon_months + 1)
 
     def add_sheet(self, name: str, title: str, note: str) -> Sheet:
-        sheet = Sheet(self, name, self.workbook.add_worksheet(name))
+        sheet = Sheet(self, name, self.workbook.add_worksheet(name, PlainFormulaWorksheet))
         sheet.title(title, note)
         sheet.next_row = 3
         sheet.worksheet.set_landscape()
