@@ -112,10 +112,10 @@ def options_with_evidence(user: User, assessment: Assessment) -> list[Option]:
     """Options in the order of their slots with evidence, `valid_until` and `n_quotes` of their phases; two queries."""
     evidence = EvidenceAnswer.objects.visible_to(user).order_by("question")
     found = Option.objects.visible_to(user).filter(assessment=assessment).order_by("slot", "letter")
-    found = found.annotate(
+    counted = found.annotate(
         valid_until=Min("phases__quote_version__valid_until"), n_quotes=Count("phases__quote_version")
     )
-    return list(found.prefetch_related(Prefetch("evidence", queryset=evidence)))
+    return list(counted.prefetch_related(Prefetch("evidence", queryset=evidence)))
 
 
 def progress_of(user: User, assessment: Assessment, options: list[Option]) -> dict[str, int]:
