@@ -124,7 +124,7 @@ def read(page: Page) -> _Reader:
 
 
 def check_site(address: str, email: str, password: str) -> list[str]:
-    """Return one line a page that was looked at; raise `CheckFailedError` with the first thing that is wrong."""
+    """Return one line for each main page and one for the rest; raise `CheckFailedError` with the first thing that is wrong."""
     visitor = Visitor(address)
     portfolio = visitor.sign_in(email, password)
     start = _demo_assessment(portfolio)
@@ -136,7 +136,7 @@ def check_site(address: str, email: str, password: str) -> list[str]:
     _check_csv(found["CSV"])
     _check_workbook(found["workbook"])
     main = [f"portfolio  {_path(portfolio.url)}", *(f"{name}  {_path(page.url)}" for name, page in found.items())]
-    return [*main, *(f"also  {_path(page.url)}" for page in pages if page not in found.values())]
+    return [*main, f"and {len(pages) - len(found)} more pages and files that they link to"]
 
 
 def _path(url: str) -> str:
