@@ -180,19 +180,21 @@ def finding(items: Sequence[Item], kind: str) -> tuple[str, str]:
 def csv_rows(rows: Sequence[Row], columns: Sequence[Column], kind_words: dict[str, str]) -> list[list[str]]:
     """The table as shown: a value and its range for each column, units in the head or in a column of their own."""
     heads = [f"{c.label}, {c.unit}" if c.unit else c.label for c in columns]
-    ranged = [any(row.cells[i] and row.cells[i].range for row in rows) for i in range(len(columns))]  # type: ignore[union-attr]
+    shown = [[row.cells[i] for row in rows] for i in range(len(columns))]
+    ranged = [any(found.range for found in cells if found) for cells in shown]
     united = [
-        any(row.cells[i] and row.cells[i].unit for row in rows) and not columns[i].unit for i in range(len(columns))
-    ]  # type: ignore[union-attr]
+        not column.unit and any(found.unit for found in cells if found)
+        for column, cells in zip(columns, shown, strict=True)
+    ]
     head = [_("Kind"), _("Item"), _("Maker"), _("Region")]
     for name, has_range, has_unit in zip(heads, ranged, united, strict=True):
         head += [name, *([_("Range")] if has_range else []), *([_("Unit")] if has_unit else [])]
     table = [[*head, _("Source"), _("As of"), _("Mark")]]
     for row in rows:
         line = [kind_words.get(row.item.kind, row.item.kind), row.item.name, row.item.vendor, row.item.region]
-        for shown, has_range, has_unit in zip(row.cells, ranged, united, strict=True):
-            line.append(shown.value if shown else figures.not_given())
-            line += [shown.range if shown else ""] if has_range else []
-            line += [shown.unit if shown else ""] if has_unit else []
+        for one, has_range, has_unit in zip(row.cells, ranged, united, strict=True):
+            line.append(one.value if one else figures.not_given())
+            line += [one.range if one else ""] if has_range else []
+            line += [one.unit if one else ""] if has_unit else []
         table.append([*line, row.source, row.as_of, row.marks])
     return table

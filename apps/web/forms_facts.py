@@ -43,11 +43,10 @@ def is_fraction(unit: str) -> bool:
     return figures.number_in_unit(1, unit).endswith("%")
 
 
-def source_date(text: str) -> str:
-    """The date as typed. Raises `ValidationError` when it is no year, half, quarter, month or day."""
+def check_source_date(text: str) -> None:
+    """Raise `ValidationError` when the text is no year, half, quarter, month or day."""
     if not AS_PRECISE.fullmatch(text):
         raise ValidationError(_("as of is %s; it must be a date such as 2026-11-30, 2026-11, 2025-H1 or 2026.") % text)
-    return text
 
 
 class NumberField(forms.CharField):
@@ -90,7 +89,7 @@ class AssumptionForm(forms.Form):
     distribution = forms.ChoiceField(label=gettext_lazy("Shape of the range"), choices=DISTRIBUTIONS)
     source = forms.CharField(label=gettext_lazy("Source"), max_length=2000)
     source_date = forms.CharField(
-        label=gettext_lazy("As of"), max_length=20, help_text=DATE_HELP, validators=[source_date]
+        label=gettext_lazy("As of"), max_length=20, help_text=DATE_HELP, validators=[check_source_date]
     )
     status = forms.ChoiceField(label=gettext_lazy("Status"), choices=STATUSES)
     reason = forms.CharField(
@@ -167,7 +166,7 @@ class ClaimForm(forms.Form):
         label=gettext_lazy("Source"), max_length=2000, help_text=gettext_lazy("Who says it, and where.")
     )
     as_of = forms.CharField(
-        label=gettext_lazy("As of"), max_length=20, required=False, help_text=DATE_HELP, validators=[source_date]
+        label=gettext_lazy("As of"), max_length=20, required=False, help_text=DATE_HELP, validators=[check_source_date]
     )
     check_text = forms.CharField(
         label=gettext_lazy("What a check found"),
@@ -202,7 +201,9 @@ class OverrideForm(forms.Form):
     value = forms.CharField(label=gettext_lazy("Own value"), max_length=200)
     low = forms.CharField(label=gettext_lazy("Low"), max_length=60, required=False)
     high = forms.CharField(label=gettext_lazy("High"), max_length=60, required=False)
-    as_of = forms.CharField(label=gettext_lazy("As of"), max_length=20, help_text=DATE_HELP, validators=[source_date])
+    as_of = forms.CharField(
+        label=gettext_lazy("As of"), max_length=20, help_text=DATE_HELP, validators=[check_source_date]
+    )
     source = forms.CharField(label=gettext_lazy("Source"), max_length=2000)
     reason = forms.CharField(label=gettext_lazy("Reason"), max_length=2000, widget=forms.Textarea(attrs={"rows": 2}))
 
@@ -286,7 +287,7 @@ class RoadmapItemForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """The values; no number may be below zero, and the last quarter is not before the first."""
         given = self.cleaned_data
-        for name, value in given.items():
+        for name, value in list(given.items()):
             if isinstance(value, int | Decimal) and value < 0:
                 self.add_error(name, _("is %s; it must be zero or more.") % value)
         first, last = given.get("first_quarter"), given.get("last_quarter")

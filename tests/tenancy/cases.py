@@ -18,6 +18,7 @@ from apps.accounts.models import Client, Membership, Role, User
 from apps.accounts.scoping import ClientOwned
 from tests.factories import (
     FACTORIES,
+    make_assumption_value,
     make_client,
     make_member,
     make_membership,
@@ -89,6 +90,7 @@ OF_CLIENT: dict[str, Callable[[Side], Any]] = {
     "membership_id": lambda side: Membership.objects.get(client=side.client, user=side.owner).pk,
     "user_id": lambda side: side.owner.pk,
     "session_id": lambda side: side.rows["user_session"].pk,
+    "assumption_value_id": lambda side: make_assumption_value(client=side.client).pk,
 }
 # Short names that screens use for a model, such as "run_id" for an analysis run.
 ALIASES: dict[str, str] = {
@@ -125,7 +127,11 @@ PUBLIC = {
     "mfa_authenticate",  # leads to the sign-in form unless a password was typed before
 }
 # Forms that take ids: route of A -> {field: parameter}. With an id of B they answer as with an unknown one.
-FOREIGN_FIELDS: dict[str, dict[str, str]] = {}
+FOREIGN_FIELDS: dict[str, dict[str, str]] = {
+    "web:restore_assumption": {"value": "assumption_value_id"},
+    "web:override_value": {"organisation": "organisation_id"},
+    "web:withdraw_override": {"organisation": "organisation_id"},
+}
 
 
 def value_of(route: str, parameter: str, side: Side) -> Any:

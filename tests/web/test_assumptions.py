@@ -1,8 +1,5 @@
 """The assumptions screen: values, filters, file, versions that never change, and who may write what."""
 
-import csv
-import html
-import io
 import re
 from decimal import Decimal
 from typing import Any
@@ -18,6 +15,7 @@ from apps.assessments.models import Assessment
 from apps.assumptions.models import AssumptionValue, FxRate
 from apps.assumptions.selectors import resolve
 from tests import factories
+from tests.web.facts import browser_of, has_buttons, rows_of, squeezed, text_of
 
 FORM = {
     "layer": "assessment",
@@ -40,31 +38,16 @@ def assessment(db: None) -> Assessment:
 
 @pytest.fixture
 def analyst(assessment: Assessment) -> Browser:
-    return browser_of(assessment, Role.ANALYST)
-
-
-def browser_of(assessment: Assessment, role: Role) -> Browser:
-    browser = Browser()
-    browser.force_login(factories.make_member(assessment.client, role))
-    return browser
+    return browser_of(assessment.client, Role.ANALYST)
 
 
 def at(assessment: Assessment, rest: str = "") -> str:
     return f"/assessments/{assessment.pk}/assumptions/{rest}"
 
 
-def text_of(answer: Any) -> str:
-    """What a reader sees: tags out, entities resolved, blanks joined."""
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())))
-
-
 def counted(assessment: Assessment, key: str) -> Any:
     client = assessment.client
     return resolve(organisation=client.organisation, client=client, assessment_id=assessment.pk)[key]
-
-
-def rows_of(answer: Any) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(answer.content.decode("utf-8-sig"))))
 
 
 # reading --------------------------------------------------------------------------------------------------------------
@@ -101,10 +84,9 @@ def test_the_file_holds_what_the_screen_shows(assessment: Assessment, analyst: B
     shown = text_of(analyst.get(at(assessment, query)))
     table = rows_of(analyst.get(at(assessment, f"{query}&format=csv")))
     assert len(table) > 10
-    plain = shown.replace(",", "")
     for row in table[1 : table.index([])]:
-        for cell in (*row[1:4], *row[4:7], *row[9:13]):
-            assert cell.replace(",", "").replace("\u202f", " ") in plain.replace("\u202f", " "), cell
+        for cell in (*row[1:7], *row[9:13]):
+            assert squeezed(cell) in squeezed(shown), cell
     keys = re.findall(r'data-figure="([^"]+)"', analyst.get(at(assessment, query)).content.decode())
     assert keys == [row[2] for row in table[1 : table.index([])]]
 
@@ -125,6 +107,7 @@ def test_a_key_that_the_product_does_not_know_is_not_found(assessment: Assessmen
 
 
 def test_queries_are_few_and_equal_for_one_and_fifty_rows(assessment: Assessment, analyst: Browser) -> None:
+    analyst.get(at(assessment))  # the first visit of a session writes
     counts = []
     for more in (1, 50):
         for number in range(more):
@@ -227,7 +210,7 @@ def test_a_rate_is_kept_in_the_direction_in_which_it_was_typed(assessment: Asses
     assert analyst.post(at(assessment, "rates/"), data).status_code == 302
     assert FxRate.objects.of_client(assessment.client).get().rate == Decimal("1.08")
     text = text_of(analyst.get(at(assessment)))
-    assert "1 EUR in USD 18\xa0Nov\xa02026".replace("\xa0", " ") in text.replace("\xa0", " ")
+    assert "1 EUR in USD 18 Nov 2026" in text
     assert "1 USD = 0.92593 EUR" in text
     refused = analyst.post(at(assessment, "rates/"), {**data, "quote": "EUR"})
     assert refused.status_code == 422
@@ -237,10 +220,10 @@ def test_a_rate_is_kept_in_the_direction_in_which_it_was_typed(assessment: Asses
 # who ------------------------------------------------------------------------------------------------------------------
 def test_a_viewer_sees_values_and_no_buttons_and_cannot_post(assessment: Assessment) -> None:
     factories.make_assumption_value(client=assessment.client, key="discount_rate")
-    browser = browser_of(assessment, Role.VIEWER)
+    browser = browser_of(assessment.client, Role.VIEWER)
     page = browser.get(at(assessment, "?how=discount_rate"))
     assert page.status_code == 200
-    assert 'method="post"' not in page.content.decode().split("<main", 1)[1]
+    assert not has_buttons(page)
     value = AssumptionValue.objects.get(client=assessment.client)
     posts = {
         "set/": {**FORM, "key": "discount_rate"},

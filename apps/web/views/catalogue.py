@@ -125,7 +125,7 @@ def _one(context: dict[str, Any], item_id: str, figure: str, form: OverrideForm 
 
 
 def _at(organisation: Organisation, item: CatalogueItem) -> HttpResponse:
-    query = urlencode({"organisation": organisation.pk, "kind": item.kind, "how": item.pk})
+    query = urlencode({"organisation": str(organisation.pk), "kind": item.kind, "how": str(item.pk)})
     return redirect(f"{reverse('web:catalogue')}?{query}")
 
 
