@@ -124,7 +124,7 @@ def read(page: Page) -> _Reader:
 
 
 def check_site(address: str, email: str, password: str) -> list[str]:
-    """Return one line for each main page and one for the rest; raise `CheckFailedError` with the first thing that is wrong."""
+    """Return one line for each main page and one for the rest; raise `CheckFailedError` with the first fault."""
     visitor = Visitor(address)
     portfolio = visitor.sign_in(email, password)
     start = _demo_assessment(portfolio)
