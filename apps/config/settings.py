@@ -278,12 +278,35 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 25 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.sessions.SessionAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "apps.api.problems.exception_handler",
+    "URL_FORMAT_OVERRIDE": None,
 }
-SPECTACULAR_SETTINGS = {"TITLE": "Spinecut", "VERSION": "1", "SERVE_INCLUDE_SCHEMA": False}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Spinecut",
+    "VERSION": "1",
+    "DESCRIPTION": "What the screens show, for scripts. Decimals are text, times are UTC.",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "DEFAULT_QUERY_MANAGER": "unscoped",  # of client-owned models; the document is made without looking at any row
+    "ENUM_NAME_OVERRIDES": {
+        "AssessmentState": "apps.assessments.models.Assessment.State",
+        "QuoteState": "apps.vendors.models.QuoteVersion.State",
+        "RunState": "apps.analyses.models.AnalysisRun.State",
+        "RunKind": "apps.analyses.models.AnalysisRun.Kind",
+        "LineKind": "apps.vendors.models.LineKind",
+        "EvidenceLevel": "apps.vendors.models.EvidenceLevel",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "apps.api.schema.add_problems",
+    ],
+}
 
 # Logs: JSON lines with request and run ids ----------------------------------------------------------------------------
 LOG_LEVEL = env_str("LOG_LEVEL", "INFO")

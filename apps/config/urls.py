@@ -10,6 +10,7 @@ urlpatterns = [
     path("health/ready", health.ready, name="health_ready"),
     path("", include("apps.web.urls")),
     path("accounts/", include("apps.accounts.urls")),
+    path("api/v1/", include("apps.api.urls")),
     path("admin/", admin.site.urls),
 ]
 
