@@ -48,8 +48,10 @@ def account_links(context: dict[str, Any]) -> list[dict[str, Any]]:
     """Pages about the person and the organisation, as far as this version has them."""
     request = context.get("request")
     path = getattr(request, "path", "")
+    # Above assessments the portfolio is the first group of the navigation already.
+    portfolio = (("web:portfolio", _("Portfolio")),) if context.get("assessment") else ()
     named = (
-        ("web:portfolio", _("Portfolio")),
+        *portfolio,
         ("web:people", _("People")),
         ("web:account", _("Your account")),
         ("account_logout", _("Sign out")),

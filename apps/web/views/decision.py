@@ -90,7 +90,12 @@ def _screen(request: HttpRequest, cost: CostRun, options: list[Option], hits: li
 def _to_do(request: HttpRequest, assessment: Assessment, options: list[Option], fabric_open: int) -> dict[str, Any]:
     facts = selectors.progress_of(signed_in(request), assessment, options) | {"fabric_open": fabric_open}
     tasks = tables.tasks(assessment, facts)
-    return {"tasks": tasks, "n_done": sum(task.done for task in tasks), "questions": tables.QUESTIONS}
+    return {
+        "tasks": tasks,
+        "n_done": sum(task.done for task in tasks),
+        "questions": tables.QUESTIONS,
+        "alive": facts["alive"],
+    }
 
 
 @require_POST
