@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 from apps.analyses.inputs.factors import text
@@ -56,7 +57,7 @@ class Book:
         """Enter an input under the first of `keys` that is free or already says the same; return that key."""
         entry = _entry(value, caption, source)
         names = [keys] if isinstance(keys, str) else list(keys)
-        for key in [*names, *(f"{names[-1]}.{n}" for n in range(2, 1000))]:
+        for key in chain(names, (f"{names[-1]}.{n}" for n in range(2, 1000))):
             known = self.inputs.setdefault(key, entry)
             if _numbers(known) == _numbers(entry):
                 return key
