@@ -107,11 +107,11 @@ def groups_of(columns: Sequence[Column]) -> list[Group]:
             known = labels.setdefault(str(label), [])
             known += [fact for fact in base_names(names) if fact not in known]
     groups = []
-    for label, facts in labels.items():
+    for title, facts in labels.items():
         rows = [row for fact in facts for row in _rows(fact, columns)]
         if "oversubscription" in facts:
             rows.append(_bisection_row(columns))
-        groups.append(Group(label, rows))
+        groups.append(Group(title, rows))
     return groups
 
 

@@ -64,10 +64,13 @@ class ShownCell:
     severity: str = ""
     changed: bool = False
     numeric: bool = False
+    long: bool = False
 
     @property
-    def long(self) -> bool:
-        return len(self.text) > LONG
+    def css(self) -> str:
+        mark = f"cell-{self.severity}" if self.severity else "cell-changed" if self.changed else ""
+        width = "num" if self.numeric else "cell-long" if self.long else ""
+        return f"{width} {mark}".strip()
 
 
 @dataclass(frozen=True)
@@ -372,6 +375,7 @@ def _shown_row(
                 severity=mark.severity if mark else "",
                 changed=ref in changed and not header,
                 numeric=not header and _looks_numeric(text),
+                long=row["row"] > (sheet["header_row"] or 0) and len(text) > LONG,
             )
         )
     label = str(row["row"])

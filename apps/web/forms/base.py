@@ -1,12 +1,11 @@
 """What all input forms share: messages that name the value, fields tied to their errors, numbers kept as typed."""
 
-from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.forms.boundfield import BoundField
+from django.forms.utils import ErrorDict
 from django.utils.translation import gettext_lazy as _
 
 from apps.engine.errors import InputError
@@ -91,8 +90,9 @@ class NamedForm(forms.Form):
             if "invalid_choice" in field.error_messages:
                 field.error_messages["invalid_choice"] = _("%(name)s must be one of the list.") % words
 
-    def rows(self) -> Iterator[BoundField]:
-        yield from self.visible_fields()
+    def clear_errors(self) -> None:
+        """Show what was typed without judging it yet."""
+        self._errors = ErrorDict()
 
 
 def add_input_error(form: forms.Form, error: InputError, names: dict[str, str] | None = None) -> None:

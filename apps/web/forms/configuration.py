@@ -48,7 +48,7 @@ LABELS: Final[dict[str, Promise]] = {
     "spot_interruptions_per_hour": gettext_lazy("Spot interruptions"),
     "oversubscription": gettext_lazy("Oversubscription"),
 }
-UNIT_OF_RATIO: Final = {"oversubscription": gettext_lazy("to 1")}
+UNIT_OF_RATIO: Final[dict[str, Promise]] = {"oversubscription": gettext_lazy("to 1")}
 SERVING: Final[dict[str, Promise]] = {
     "regions": gettext_lazy("Regions"),
     "requests_per_s": gettext_lazy("Requests, per second at peak"),
@@ -115,7 +115,7 @@ class ConfigurationForm(NamedForm):
         for name in self.template.fields:
             if name == "serving":
                 for key, label in SERVING.items():
-                    self.fields[f"serving_{key}"] = forms.CharField(label=label, required=False, max_length=300)
+                    self.fields[f"serving_{key}"] = forms.CharField(label=str(label), required=False, max_length=300)
             else:
                 self.fields[name] = _field(name)
         for fact in base_names(self.template.fields):
@@ -219,7 +219,8 @@ def _field(name: str) -> forms.Field:
         high = Decimal(1) if "fraction" in unit_of(base if base in RANGES else name) else None
         return NumberField(label=label, low=LOWEST.get(name, Decimal(0)), high=high)
     widget = forms.Textarea(attrs={"rows": 2}) if name in LONG_TEXTS else forms.TextInput()
-    return forms.CharField(label=label, required=False, max_length=column.max_length or 2000, widget=widget)
+    most = getattr(column, "max_length", None) or 2000
+    return forms.CharField(label=label, required=False, max_length=most, widget=widget)
 
 
 class NewConfigurationForm(NamedForm):

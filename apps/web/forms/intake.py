@@ -1,9 +1,9 @@
 """Forms around an import: the upload, the option that a quote becomes, the phase that takes it."""
 
+from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
 from apps.assessments.models import OptionPhase
@@ -30,8 +30,8 @@ class UploadForm(NamedForm):
         help_text=_("Empty: as the file says. It is asked if it does not."),
     )
 
-    def clean_file(self) -> UploadedFile:
-        file: UploadedFile = self.cleaned_data["file"]
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
         if (file.size or 0) > limits.FILE_BYTES:
             raise forms.ValidationError(
                 _("%(name)s has %(size)s; it must have at most %(limit)s.")
@@ -54,13 +54,13 @@ class OptionFromQuoteForm(NamedForm):
         choices=[(key, template.label) for key, template in TEMPLATES.items()],
         widget=forms.RadioSelect,
     )
-    n_accelerators = WholeNumberField(label=_("Accelerators in all"), required=True, low=1)  # type: ignore[arg-type]
-    accelerators_per_node = WholeNumberField(label=_("Accelerators per node"), low=1)  # type: ignore[arg-type]
+    n_accelerators = WholeNumberField(label=_("Accelerators in all"), required=True, low=Decimal(1))
+    accelerators_per_node = WholeNumberField(label=_("Accelerators per node"), low=Decimal(1))
     facility = forms.ChoiceField(label=_("Site"), choices=FACILITIES)
     it_load_kw_likely = NumberField(
         label=_("IT load, kW"),
-        low=0,
-        help_text=_("Empty: not given. Owned machines then have no power and site cost."),  # type: ignore[arg-type]
+        low=Decimal(0),
+        help_text=_("Empty: not given. Owned machines then have no power and site cost."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -90,7 +90,7 @@ class PinForm(NamedForm):
         field = self.fields["phase"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = phases
-        field.label_from_instance = _phase_words  # type: ignore[method-assign]
+        field.label_from_instance = _phase_words  # type: ignore[method-assign, assignment]
 
 
 def _phase_words(phase: Any) -> str:

@@ -1,6 +1,7 @@
 """Configurations of an assessment side by side, and the form of each."""
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
@@ -30,6 +31,8 @@ from apps.web.forms.base import add_input_error, add_validation_error, error_lis
 from apps.web.forms.configuration import ConfigurationForm, NewConfigurationForm
 from apps.web.views.inputs import frame
 from apps.web.views.state import signed_in
+
+SECOND_CLICK = timedelta(minutes=1)  # the same name and kind again within this time are one
 
 
 @require_GET
@@ -79,8 +82,9 @@ def _created(form: NewConfigurationForm, user: User, assessment: Assessment) -> 
     name, template = form.cleaned_data["name"], form.cleaned_data["template"]
     earlier = configurations_visible_to(user, assessment_id=assessment.pk).filter(name=name).first()
     if earlier is not None:
-        if earlier.template == template and earlier.updated_at == earlier.created_at:
-            return earlier  # a second click
+        untouched = earlier.updated_at - earlier.created_at < timedelta(seconds=1)
+        if earlier.template == template and untouched and timezone.now() - earlier.created_at < SECOND_CLICK:
+            return earlier
         form.add_error("name", _("Name is “%s”; it must be one that no other configuration has.") % name)
         return None
     try:

@@ -301,7 +301,7 @@ def cancel(request: HttpRequest, assessment_id: uuid.UUID, batch_id: uuid.UUID) 
     try:
         services.cancel_import(by=user, batch=batch)
     except services.ImportStateError as error:
-        if batch.state != State.CANCELLED:
+        if not _is(State.CANCELLED, batch):
             messages.error(request, str(error))
             return redirect("web:import_preview", assessment.pk, batch.pk)
     messages.success(request, _("The import of %s is cancelled. Nothing was stored.") % batch.file.original_name)
@@ -315,13 +315,18 @@ def undo(request: HttpRequest, assessment_id: uuid.UUID, batch_id: uuid.UUID) ->
     try:
         services.undo_import(by=user, batch=batch)
     except services.ImportStateError as error:
-        if batch.state != State.UNDONE:
+        if not _is(State.UNDONE, batch):
             messages.error(request, str(error))
             return redirect("web:import_preview", assessment.pk, batch.pk)
     messages.success(
         request, _("The import of %s is undone. Everything it stored is removed.") % batch.file.original_name
     )
     return redirect("web:intake", assessment.pk)
+
+
+def _is(state: str, batch: ImportBatch) -> bool:
+    """Whether the stored row is in a state; the one in memory holds what a rolled back write had set."""
+    return ImportBatch.objects.of_client(batch.client).filter(pk=batch.pk, state=state).exists()
 
 
 @require_GET
@@ -334,7 +339,10 @@ def original(request: HttpRequest, assessment_id: uuid.UUID, batch_id: uuid.UUID
         stream = open_file(batch.file)
     except FileNotFoundError:
         raise Http404 from None
-    return FileResponse(stream, headers=download_headers(batch.file))
+    response = FileResponse(stream)
+    for name, value in download_headers(batch.file).items():  # afterwards, as the response sets some of its own
+        response[name] = value
+    return response
 
 
 # The option that a quote becomes --------------------------------------------------------------------------------------

@@ -326,7 +326,7 @@ def _page(request: HttpRequest, editor: Editor, status: int = 200, *, unchecked:
     errors = [] if unchecked else editor.errors()
     if unchecked:
         for form in (*editor.phase_forms, *editor.staff_forms, *editor.line_forms):
-            form._errors = forms.utils.ErrorDict()
+            form.clear_errors()
     context = {
         **frame(user, assessment),
         "option": fresh,
