@@ -1,7 +1,7 @@
 """The catalogue as one organisation sees it: items with their main figures, and one item with all of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -19,6 +19,8 @@ MAIN_FIGURES: dict[str, tuple[str, ...]] = {
     Kind.CLOUD_RATE: ("value",),
     Kind.MODEL: ("architecture", "params_b", "active_params_b", "layers", "hidden"),
 }
+FIRST = ""  # the column of an item's first main figure, whatever it is
+PRICED = (Kind.PRICE, Kind.CLOUD_RATE)  # kinds that hold in a region
 KIND_WORDS = {
     Kind.ACCELERATOR: lambda n: ngettext("%d accelerator", "%d accelerators", n) % n,
     Kind.NETWORK_PART: lambda n: ngettext("%d network part", "%d network parts", n) % n,
@@ -76,8 +78,9 @@ class Row:
     marks: str
 
     @property
-    def recalled(self) -> bool:
-        return any(f.basis == CatalogueValue.Basis.MEMORY for f in self.item.figures.values())
+    def region(self) -> str:
+        """Where a price holds; hardware and models have no region."""
+        return self.item.region or (figures.not_given() if self.item.kind in PRICED else "")
 
 
 def mark_words(basis: str) -> str:
@@ -125,11 +128,13 @@ def _range(figure: Figure) -> str:
 
 
 def columns_of(kind: str, rows: Sequence[Item]) -> list[Column]:
-    """The main figures of a kind, with the unit that all rows share; a search over all kinds shows none."""
+    """The main figures of a kind, with the unit that all rows share; over all kinds, the first of each item."""
+    if not kind:
+        return [Column(name=FIRST, label=_("First figure"), unit="")]
     found = []
     for name in MAIN_FIGURES.get(kind, ()):
         units = {item.figures[name].unit for item in rows if name in item.figures}
-        shared = units.pop() if len(units) == 1 and kind not in (Kind.PRICE, Kind.CLOUD_RATE) else ""
+        shared = units.pop() if len(units) == 1 and kind not in PRICED else ""
         found.append(Column(name=name, label=captions().get(name, name), unit=shared))
     return found
 
@@ -140,7 +145,7 @@ def item_rows(items: Sequence[Item], columns: Sequence[Column]) -> list[Row]:
 
 
 def _row(item: Item, columns: Sequence[Column]) -> Row:
-    shown = [cell(item.figures[c.name]) if c.name in item.figures else None for c in columns]
+    shown = [_cell_in(item, column) for column in columns]
     given = list(item.figures.values())
     first = next((c for c in shown if c), cell(given[0]) if given else None)
     counts = {basis: sum(1 for figure in given if figure.basis == basis) for basis in CatalogueValue.Basis.values}
@@ -156,6 +161,18 @@ def _row(item: Item, columns: Sequence[Column]) -> Row:
         as_of=first.as_of if first else "",
         marks=", ".join(words),
     )
+
+
+def _cell_in(item: Item, column: Column) -> Cell | None:
+    """The figure of the column, None where it is not given; the first figure says what it is beside its unit."""
+    if column.name != FIRST:
+        return cell(item.figures[column.name]) if column.name in item.figures else None
+    name = next((name for name in MAIN_FIGURES.get(item.kind, ()) if name in item.figures), "")
+    if not name:
+        return None
+    found = cell(item.figures[name])
+    caption = found.label if item.kind not in PRICED else ""
+    return replace(found, unit=", ".join(words for words in (caption, found.unit) if words))
 
 
 def finding(items: Sequence[Item], kind: str) -> tuple[str, str]:
@@ -191,7 +208,7 @@ def csv_rows(rows: Sequence[Row], columns: Sequence[Column], kind_words: dict[st
         head += [name, *([_("Range")] if has_range else []), *([_("Unit")] if has_unit else [])]
     table = [[*head, _("Source"), _("As of"), _("Mark")]]
     for row in rows:
-        line = [kind_words.get(row.item.kind, row.item.kind), row.item.name, row.item.vendor, row.item.region]
+        line = [kind_words.get(row.item.kind, row.item.kind), row.item.name, row.item.vendor, row.region]
         for one, has_range, has_unit in zip(row.cells, ranged, united, strict=True):
             line.append(one.value if one else figures.not_given())
             line += [one.range if one else ""] if has_range else []

@@ -67,6 +67,9 @@ def test_words_and_kind_of_the_address_choose_the_items(ours: Client) -> None:
     assert found
     assert all("lambda" in ",".join(row).lower() and row[0] == "Public cloud rate" for row in found)
     everything = rows_of(browser.get(ADDRESS, {"kind": "all", "format": "csv"}))
+    assert ["Accelerator", "H100 SXM", "NVIDIA", "", "989", "", "Peak, dense BF16, TFLOPS"] in [
+        row[:7] for row in everything
+    ]
     assert len(everything) == 1 + CatalogueItem.objects.count()
     assert "holds nothing" in text_of(browser.get(ADDRESS, {"q": "abacus"}))
 

@@ -83,7 +83,7 @@ def _screen(request: HttpRequest, user: User) -> dict[str, Any]:
         "administers": organisation is not None and organisation.pk in administered,
         "kind": kind,
         "kinds": [(name, str(label).capitalize()) for name, label in Kind.choices],
-        "priced": kind in (Kind.PRICE, Kind.CLOUD_RATE),
+        "priced": kind in tables.PRICED,
         "words": words,
         "columns": columns,
         "rows": tables.item_rows(items, columns),
