@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -10,10 +9,10 @@ from django.utils.translation import ngettext
 
 from apps.intake import selectors
 from apps.intake.models import ImportBatch
-from apps.intake.parsing.fields import LINE_FIELDS, QUOTE_FIELDS
+from apps.intake.parsing.fields import LINE_FIELDS
 from apps.intake.services import VENDOR_QUESTION
-from apps.reports import figures
-from apps.vendors.models import QuoteLine, QuoteVersion
+from apps.vendors.models import QuoteVersion
+from apps.web.import_changes import Change, before, changed_cells, changes_of, diff_of, made_by
 
 State = ImportBatch.State
 RADIOS = 4  # more choices than this become a list
@@ -21,6 +20,7 @@ NOTES = 40
 LONG = 18  # characters from which a cell is given a wide column
 CELL = "cell:"
 ANSWER = "answer:"
+ASK_AGAIN = "?"  # no question has it as a choice, so the question is put again
 KINDS = {"quote_xlsx": "XLSX", "quote_csv": "CSV", "quote_json": "JSON"}
 
 
@@ -102,16 +102,6 @@ class Sheet:
     is_json: bool
 
 
-@dataclass(frozen=True)
-class Change:
-    label: str
-    place: str
-    old: str
-    new: str
-    change: str
-    total: bool = False
-
-
 @dataclass(kw_only=True)
 class Preview:
     """Everything that the preview page shows about one import."""
@@ -124,11 +114,8 @@ class Preview:
     tabs: list[Tab]
     sheet: Sheet | None
     earlier: QuoteVersion | None
+    version: int  # that the import makes, or has made
     changes: list[Change] = field(default_factory=list)
-
-    @property
-    def version(self) -> int:
-        return self.earlier.version + 1 if self.earlier else 1
 
     @property
     def n_cells(self) -> int:
@@ -161,8 +148,9 @@ def preview_of(batch: ImportBatch, sheet_name: str = "") -> Preview:
     """The preview with the sheet asked for, else the first one with something to correct, else that of the lines."""
     found = batch.preview
     entries = entries_of(batch)
-    earlier = selectors.earlier_version(batch)
-    diff = selectors.import_diff(batch) if earlier is not None else None
+    made = made_by(batch)
+    earlier = before(made) if made else selectors.earlier_version(batch)
+    diff = diff_of(batch, earlier) if earlier is not None else None
     sheets = found.get("sheets", [])
     chosen = _chosen(sheets, entries, sheet_name)
     changed = changed_cells(found.get("lines", []), diff) if diff else set()
@@ -176,6 +164,7 @@ def preview_of(batch: ImportBatch, sheet_name: str = "") -> Preview:
         tabs=[_tab(sheet, entries, sheet is chosen) for sheet in sheets],
         sheet=shown_sheet(chosen, entries, changed, is_json=batch.kind == "quote_json") if chosen else None,
         earlier=earlier,
+        version=made.version if made else earlier.version + 1 if earlier else 1,
         changes=changes_of(batch, earlier, diff) if earlier is not None and diff is not None else [],
     )
 
@@ -294,7 +283,9 @@ def given_answers(batch: ImportBatch) -> dict[str, Any]:
             {"cell": cell, "place": place_of([cell], batch.kind), "text": text}
             for cell, text in answers.get("corrections", {}).items()
         ],
-        "n_answers": len([key for key in answers.get("answers", {}) if key != VENDOR_QUESTION]),
+        "n_answers": sum(
+            1 for key, text in answers.get("answers", {}).items() if key != VENDOR_QUESTION and text != ASK_AGAIN
+        ),
     }
 
 
@@ -387,118 +378,6 @@ def _shown_row(
 def _looks_numeric(text: str) -> bool:
     digits = sum(character.isdigit() for character in text)
     return 0 < digits >= len(text.strip()) * 0.6 and not text.strip()[:1].isalpha() and text.count("-") < 2
-
-
-# What would change ----------------------------------------------------------------------------------------------------
-def changed_cells(lines: list[dict[str, Any]], diff: Any) -> set[str]:
-    """The cells of lines whose value differs from the version before."""
-    by_position = {line["position"]: line for line in lines}
-    found: set[str] = set()
-    for line in diff.lines:
-        if line.new is None or line.new.position not in by_position:
-            continue
-        refs = by_position[line.new.position].get("refs", {})
-        names = [change.field for change in line.changes] if line.state == "changed" else []
-        names = ["description"] if line.state == "added" else names
-        found |= {refs[name] for name in names if name in refs}
-    return found
-
-
-def changes_of(batch: ImportBatch, earlier: QuoteVersion, diff: Any) -> list[Change]:
-    """Rows for the table under the sheet: lines and facts that differ, then the sum of what is paid once."""
-    lines = {line["position"]: line for line in batch.preview.get("lines", [])}
-    rows: list[Change] = []
-    for line in diff.lines:
-        if line.state == "added":
-            place = lines.get(line.new.position, {}).get("source_ref", "")
-            rows.append(
-                Change(
-                    line.new.description or _("no description"),
-                    place,
-                    "",
-                    figures.plain(line.new.quantity),
-                    _("new line"),
-                )
-            )
-        elif line.state == "removed":
-            rows.append(Change(line.old.description, "", figures.plain(line.old.quantity), "", _("line is gone")))
-        elif line.state == "changed":
-            refs = lines.get(line.new.position, {}).get("refs", {})
-            rows += [_line_change(line.new, change, refs.get(change.field, "")) for change in line.changes]
-    rows += _fact_changes(batch, earlier)
-    total = _total(batch, earlier, diff)
-    return [*rows, total] if total else rows
-
-
-def _line_change(line: QuoteLine, change: Any, place: str) -> Change:
-    label = line.description
-    if change.field != "quantity":
-        known = LINE_FIELDS.get(change.field)
-        label = f"{label}, {(known.label if known else change.field.replace('_', ' ')).lower()}"
-    return Change(label, place, _words(change.old), _words(change.new), _difference(change.old, change.new))
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    if value is None or value == "":
-        return figures.not_given()
-    return figures.plain(value) if isinstance(value, Decimal | int) else str(value)
-
-
-def _difference(old: Any, new: Any) -> str:
-    if not (isinstance(old, Decimal) and isinstance(new, Decimal)):
-        return ""
-    sign = "+" if new > old else ""
-    return f"{sign}{figures.plain(new - old)}"
-
-
-def _fact_changes(batch: ImportBatch, earlier: QuoteVersion) -> list[Change]:
-    rows = []
-    for section in ("quote", "terms"):
-        for name, entry in batch.preview.get(section, {}).items():
-            if name in ("vendor", "quote_number", "payment_milestones", "date") or not hasattr(earlier, name):
-                continue
-            old, new = getattr(earlier, name), entry["value"]
-            if _comparable(old) != _comparable(new):
-                label = QUOTE_FIELDS[name].label if name in QUOTE_FIELDS else name.replace("_", " ")
-                rows.append(Change(label, entry["ref"], _words(old), _words(new), ""))
-    return rows
-
-
-def _comparable(value: Any) -> Any:
-    if value is None or value == "" or isinstance(value, bool):
-        return None if value == "" else value
-    try:
-        return Decimal(str(value))
-    except ArithmeticError:
-        return str(value)
-
-
-def _total(batch: ImportBatch, earlier: QuoteVersion, diff: Any) -> Change | None:
-    """What is paid once, before and after; open while a price is still to be corrected."""
-    old = _paid_once([line.old for line in diff.lines if line.old is not None], earlier.currency)
-    if old is None:
-        return None
-    wrong = batch.preview.get("outcome") == "reject" or batch.preview.get("questions")
-    new = _paid_once([line.new for line in diff.lines if line.new is not None], earlier.currency)
-    label = _("Paid once, k %s") % earlier.currency
-    if wrong or new is None:
-        return Change(label, "", figures.thousands(old), _("open"), _("open"), total=True)
-    difference = new - old
-    change = figures.thousands(difference, sign=True) if difference else _("equal")
-    return Change(label, "", figures.thousands(old), figures.thousands(new), change, total=True)
-
-
-def _paid_once(lines: list[QuoteLine], currency: str) -> Decimal | None:
-    total = Decimal(0)
-    for line in lines:
-        if line.charge != QuoteLine.Charge.ONE_OFF or line.included or line.percent_of:
-            continue
-        if line.unit_price_likely is None or line.currency != currency:
-            return None
-        total += line.quantity * line.unit_price_likely * (1 - (line.discount_fraction or Decimal(0)))
-    return total
 
 
 # Words ---------------------------------------------------------------------------------------------------------------

@@ -406,3 +406,16 @@ def test_queries_do_not_grow_with_imports(desk: Desk, django_assert_max_num_quer
         desk.get("intake")
     with django_assert_max_num_queries(22):
         desk.get("import_preview", batch.pk)
+
+
+def test_an_older_import_is_still_compared_with_the_version_before_it(desk: Desk) -> None:
+    first = committed(desk)
+    book = workbook()
+    book["Lines"]["E3"] = 5
+    second = committed(desk, saved(book), "second.xlsx")
+    book["Lines"]["E3"] = 6
+    committed(desk, saved(book), "third.xlsx")
+    page = text_of(desk.get("import_preview", second.pk))
+    assert "Against v1" in page
+    assert 'class="num">v2<' in page
+    assert "The first version of this quote" in text_of(desk.get("import_preview", first.pk))

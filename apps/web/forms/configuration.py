@@ -97,7 +97,7 @@ def label_of(name: str) -> str:
 
 
 def unit_of(name: str) -> str:
-    return str(UNIT_OF_RATIO.get(name) or UNITS.get(name, ""))
+    return str(UNIT_OF_RATIO.get(name) or UNITS.get(name) or "")
 
 
 class ConfigurationForm(NamedForm):

@@ -36,7 +36,7 @@ from apps.vendors.selectors import quote_versions_visible_to
 from apps.web import import_preview, quote_options, selectors
 from apps.web.forms.base import add_input_error, add_validation_error, error_list
 from apps.web.forms.intake import OptionFromQuoteForm, PinForm, UploadForm
-from apps.web.import_preview import ANSWER, CELL
+from apps.web.import_preview import ANSWER, ASK_AGAIN, CELL
 from apps.web.views.downloads import attachment
 from apps.web.views.inputs import frame
 from apps.web.views.state import partial_for, signed_in
@@ -44,7 +44,6 @@ from apps.web.views.state import partial_for, signed_in
 State = ImportBatch.State
 IMPORTS_A_PAGE = 20
 SAME_UPLOAD_S = 60  # the same bytes again within this time are a second click
-ASK_AGAIN = "?"  # no question has it as a choice, so the question is put again
 
 
 # Upload --------------------------------------------------------------------------------------------------------------
