@@ -81,7 +81,14 @@ class OneTimeCodesMiddleware:
             return None
         if must_use_one_time_codes(user) and not has_one_time_codes(user.pk):
             if request.path_info.startswith("/api/"):
-                return JsonResponse({"detail": _("Set up one-time codes first.")}, status=403)
+                problem = {  # as every error of the API, docs/api.md
+                    "type": "urn:spinecut:problem:not-allowed",
+                    "title": _("Not allowed"),
+                    "status": 403,
+                    "detail": _("Set up one-time codes first."),
+                    "errors": [],
+                }
+                return JsonResponse(problem, status=403, content_type="application/problem+json")
             messages.info(request, _("Your organisation requires one-time codes. Set them up to go on."))
             return redirect("mfa_activate_totp")
         request.session[CODES_CHECKED_AT] = time.time()

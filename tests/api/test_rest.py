@@ -22,6 +22,7 @@ from apps.analyses.canonical import canonical_json
 from apps.analyses.models import AnalysisRun
 from apps.analyses.rules import evaluate
 from apps.api import problems, views
+from apps.api.sweep_csv import sweep_csv
 from tests import factories
 from tests.web.conftest import Case, make_case
 
@@ -294,6 +295,18 @@ def test_a_sweep_is_requested_and_its_table_holds_the_numbers_of_its_results(cas
     ]
 
 
+def test_no_text_of_a_sweep_is_run_by_a_spreadsheet():
+    document = {"base": {"currency": "EUR"}}
+    results = {
+        "axes": [{"input": "=input", "values": ["-0.5"]}],
+        "options": ["=A"],
+        "nominal_usd": [[-1e-07]],
+        "npv_usd": [[1.1]],
+    }
+    text = sweep_csv(document, results)
+    assert text == "\ufeff'=input,'=A nominal [EUR],'=A NPV [EUR]\r\n-0.5,-1e-07,1.1\r\n"
+
+
 def test_a_run_that_is_no_sweep_has_no_table(case, owner):
     a_problem(owner.get(of("run_sweep", case.run)), 404)
 
@@ -345,6 +358,28 @@ def test_unsafe_methods_need_the_csrf_token(case):
     token = "a" * 32
     browser.cookies[settings.CSRF_COOKIE_NAME] = token
     assert post(browser, address, **{"X-CSRFToken": token}).status_code == 202
+
+
+def test_a_script_signs_in_as_the_guide_says(case):
+    script = Browser(enforce_csrf_checks=True)
+    login = reverse("account_login")
+    script.get(login)
+    form = {
+        "login": case.user.email,
+        "password": factories.PASSWORD,
+        "csrfmiddlewaretoken": script.cookies[settings.CSRF_COOKIE_NAME].value,
+    }
+    script.post(login, form)
+    assert script.get(reverse("api:clients")).status_code == 200
+    token = script.cookies[settings.CSRF_COOKIE_NAME].value
+    assert post(script, of("runs", case.assessment), **{"X-CSRFToken": token}).status_code == 202
+
+
+def test_who_must_set_up_one_time_codes_first_is_told_so(case, owner):
+    organisation = case.assessment.client.organisation
+    organisation.one_time_codes_required = True
+    organisation.save()
+    assert a_problem(owner.get(reverse("api:clients")), 403)["detail"] == "Set up one-time codes first."
 
 
 # Errors ---------------------------------------------------------------------------------------------------------------
