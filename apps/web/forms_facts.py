@@ -65,13 +65,14 @@ class NumberField(forms.CharField):
             return None
         percent = text.endswith("%")
         digits = text.removesuffix("%").strip()
-        if not re.fullmatch(r"[+-]?[0-9]+(\.[0-9]{1,10})?", digits) or len(digits) > 24:
+        if not re.fullmatch(r"[+-]?[0-9]{1,18}(\.[0-9]{1,8})?", digits):
             raise ValidationError(_("%s is no number; write digits with a decimal point, without commas.") % text)
         number = Decimal(digits)
         if percent and not is_fraction(self.unit):
             raise ValidationError(_("%(text)s is a percentage; it must be a number of %(unit)s.") % self._named(text))
         if is_fraction(self.unit) and not percent and abs(number) > 1:
-            raise ValidationError(_("%s may mean a percentage; write it with % or as a fraction.").replace("%s", text))
+            words = _("%(text)s may mean a percentage; write it with a percent sign or as a fraction.")
+            raise ValidationError(words % self._named(text))
         return number / 100 if percent else number
 
     def _named(self, text: str) -> dict[str, str]:

@@ -53,7 +53,7 @@ def at(assessment: Assessment, live_server: Any, page: Any) -> Iterator[Callable
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: _is_fault(message) and errors.append(message.text))
+    page.on("console", lambda message: errors.extend([message.text] if _is_fault(message) else []))
 
     def go(path: str) -> Any:
         page.goto(live_server.url + path.replace("~", f"/assessments/{assessment.pk}"))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from django.db.models import Min, Value
 from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 
@@ -244,3 +245,15 @@ def test_a_version_of_another_client_is_not_found(assessment: Assessment, analys
     for value in (foreign.pk, sibling.pk, "x"):
         assert analyst.post(at(assessment, "restore/"), {"value": value}).status_code == 404
     assert analyst.get(at(factories.make_assessment())).status_code == 404
+
+
+def test_two_writers_at_once_are_told_to_repeat(
+    assessment: Assessment, analyst: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factories.make_assumption_value(client=assessment.client, key="discount_rate")
+    # The newest version as the slower of two writers sees it: the faster one has not committed yet.
+    monkeypatch.setattr("apps.assumptions.services.Max", lambda name: Min(Value(0)))
+    answer = analyst.post(at(assessment, "set/"), {**FORM, "key": "discount_rate", "layer": "client"})
+    assert answer.status_code == 422
+    assert "changed this value at the same moment" in text_of(answer)
+    assert AssumptionValue.objects.filter(client=assessment.client).count() == 1

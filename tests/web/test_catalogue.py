@@ -75,7 +75,7 @@ def test_words_and_kind_of_the_address_choose_the_items(ours: Client) -> None:
 
 
 def test_an_item_shows_every_figure_with_its_source_and_mark(ours: Client, h100: CatalogueItem) -> None:
-    text = text_of(browser_of(ours, Role.VIEWER).get(ADDRESS, {"how": h100.pk}))
+    text = text_of(browser_of(ours, Role.VIEWER).get(ADDRESS, {"how": str(h100.pk)}))
     for value in CatalogueValue.objects.filter(item=h100):
         assert value.source in text
     assert "Thermal design power 700 W read" in text
@@ -86,15 +86,15 @@ def test_an_own_figure_counts_for_the_organisation_and_the_product_stays(
 ) -> None:
     before = list(CatalogueValue.objects.filter(organisation=None).order_by("pk").values())
     assert administrator.post(f"{ADDRESS}override/", own(ours, h100)).status_code == 302
-    text = text_of(administrator.get(ADDRESS, {"how": h100.pk}))
+    text = text_of(administrator.get(ADDRESS, {"how": str(h100.pk)}))
     assert "650 W own , in place of 700" in text
     assert "Capped in the site" in text
     assert list(CatalogueValue.objects.filter(organisation=None).order_by("pk").values()) == before
     elsewhere = browser_of(factories.make_client(), Role.OWNER)
-    assert "Our meter" not in text_of(elsewhere.get(ADDRESS, {"how": h100.pk}))
+    assert "Our meter" not in text_of(elsewhere.get(ADDRESS, {"how": str(h100.pk)}))
     data = {"organisation": ours.organisation_id, "item": h100.pk, "name": "tdp_w"}
     assert administrator.post(f"{ADDRESS}withdraw/", data).status_code == 302
-    assert "700 W read" in text_of(administrator.get(ADDRESS, {"how": h100.pk}))
+    assert "700 W read" in text_of(administrator.get(ADDRESS, {"how": str(h100.pk)}))
 
 
 def test_an_incomplete_own_figure_is_refused(ours: Client, administrator: Browser, h100: CatalogueItem) -> None:
@@ -107,7 +107,7 @@ def test_an_incomplete_own_figure_is_refused(ours: Client, administrator: Browse
 
 def test_a_member_who_is_no_administrator_sees_no_buttons_and_cannot_post(ours: Client, h100: CatalogueItem) -> None:
     browser = browser_of(ours, Role.OWNER)
-    assert not has_buttons(browser.get(ADDRESS, {"how": h100.pk, "figure": "tdp_w"}))
+    assert not has_buttons(browser.get(ADDRESS, {"how": str(h100.pk), "figure": "tdp_w"}))
     assert browser.post(f"{ADDRESS}override/", own(ours, h100)).status_code == 404
     assert browser.post(f"{ADDRESS}withdraw/", own(ours, h100)).status_code == 404
     assert not CatalogueValue.objects.filter(organisation=ours.organisation).exists()
@@ -115,11 +115,11 @@ def test_a_member_who_is_no_administrator_sees_no_buttons_and_cannot_post(ours: 
 
 def test_a_foreign_organisation_is_not_found(administrator: Browser, h100: CatalogueItem) -> None:
     foreign = factories.make_organisation()
-    for organisation in (foreign.pk, uuid.uuid4(), "x"):
+    for organisation in (str(foreign.pk), str(uuid.uuid4()), "x"):
         assert administrator.get(ADDRESS, {"organisation": organisation}).status_code == 404
         data = {"organisation": organisation, "item": h100.pk, "name": "tdp_w"}
         assert administrator.post(f"{ADDRESS}withdraw/", data).status_code == 404
-    assert administrator.get(ADDRESS, {"how": uuid.uuid4()}).status_code == 404
+    assert administrator.get(ADDRESS, {"how": str(uuid.uuid4())}).status_code == 404
 
 
 def test_queries_do_not_depend_on_the_number_of_items(ours: Client) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -130,6 +131,11 @@ def _back(assessment: Assessment, key: str = "") -> HttpResponse:
     return redirect(f"{address}?{urlencode({'how': key})}" if key else address)
 
 
+def _at_once() -> str:
+    """Two people added the same next version; the database takes one of them."""
+    return _("Somebody else changed this value at the same moment. Look at the new version, then repeat.")
+
+
 def _layer_arguments(assessment: Assessment, layer: str) -> dict[str, Any]:
     """What a service needs to write on a layer."""
     if layer == "organisation":
@@ -162,6 +168,8 @@ def set_value(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
             )
         except InputError as error:
             add_input_error(form, error)
+        except IntegrityError:
+            form.add_error(None, _at_once())
         else:
             messages.success(
                 request,
@@ -232,6 +240,8 @@ def _written(
             messages.error(request, str(error))
             return _back(assessment)
         messages.error(request, str(error))
+    except IntegrityError:
+        messages.error(request, _at_once())
     else:
         messages.success(request, done)
     return _back(assessment, key)
@@ -250,6 +260,8 @@ def set_rate(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
             row = services.set_fx_rate(by=user, client=assessment.client, **form.cleaned_data)
         except InputError as error:
             add_input_error(form, error)
+        except IntegrityError:
+            form.add_error(None, _at_once())
         else:
             messages.success(
                 request, _("The rate %(base)s/%(quote)s is kept.") % {"base": row.base, "quote": row.quote}
