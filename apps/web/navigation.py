@@ -29,12 +29,12 @@ GROUPS: tuple[tuple[Promise, tuple[Screen, ...]], ...] = (
             Screen("start", _("Start"), "b"),
             Screen("quotes", _("Quotes"), "q", ("intake", "import_preview", "quote")),
             Screen("configuration", _("Configuration"), "c", ("configuration", "option")),
-            Screen("roadmap", _("Roadmap"), "r"),
+            Screen("roadmap", _("Roadmap"), "r", ("add_roadmap_item", "roadmap_item")),
             Screen("assumptions", _("Assumptions"), "s"),
         ),
     ),
     (_("Cost and speed"), (Screen("tco", _("TCO"), "t"),)),
-    (_("Evidence"), (Screen("claims", _("Claims"), "l"),)),
+    (_("Evidence"), (Screen("claims", _("Claims"), "l", ("add_claim",)),)),
     (_("Output"), (Screen("activity", _("Activity"), "a"),)),
 )
 
