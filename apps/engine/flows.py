@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from apps.engine.accrual import start_of_service
 from apps.engine.factors import Value, evaluate
 from apps.engine.financing import Schedule, lease_schedule, loan_schedule
 from apps.engine.records import Anchor, Monthly, Once, Option, Tax
 from apps.engine.tax import TaxFlows, tax_flows
-from apps.engine.timing import Clock, Matrix, Months, over_months
+from apps.engine.timing import A_MOMENT, Clock, Matrix, Months, over_months
 from apps.engine.units import HOURS_PER_DAY, HOURS_PER_MONTH
 
 Values = Mapping[str, Value]
@@ -70,8 +71,13 @@ class Cash:
         return sum((over_months(part.cash) + part.settlement for part in self.schedules), 0.0)
 
 
-def line_amounts(option: Option, values: Values) -> dict[str, Value]:
-    """Return the signed amount of every line: the product of its factors, times the lines it is a percentage of."""
+def line_amounts(option: Option, values: Values, clock: Clock) -> dict[str, Value]:
+    """Return the signed amount of every line: the product of its factors, times the lines it is a percentage of.
+
+    A residual is a percentage of what is in service when it is paid: machines that have not come by then have not been
+    used, may not even have been paid for, and leave nothing to sell.
+    """
+    lines = {line.key: line for line in option.lines}
     amounts: dict[str, Value] = {}
     for line in option.ordered_lines:
         if line.not_given:
@@ -81,9 +87,21 @@ def line_amounts(option: Option, values: Values) -> dict[str, Value]:
         for factor in line.factors:
             amount = amount * evaluate(factor, values)
         if line.percent_of:
-            amount = amount * sum((amounts[key] for key in line.percent_of), 0.0)
+            bases = [amounts[key] for key in line.percent_of]
+            if line.group == "residual":
+                at = clock.date(start_of_service(line))
+                bases = [
+                    base * _is_by(clock.date(start_of_service(lines[key])), at)
+                    for key, base in zip(line.percent_of, bases, strict=True)
+                ]
+            amount = amount * sum(bases, 0.0)
         amounts[line.key] = amount
     return amounts
+
+
+def _is_by(date: Value, limit: Value) -> Value:
+    """Return 1 where a date is not after the limit, else 0."""
+    return np.where(np.asarray(date) <= np.asarray(limit) + A_MOMENT, 1.0, 0.0)
 
 
 def option_cash(option: Option, values: Values, clock: Clock, tax: Tax | None = None) -> Cash:
@@ -92,7 +110,7 @@ def option_cash(option: Option, values: Values, clock: Clock, tax: Tax | None = 
     Lines that are paid at the same times are added before they are spread over the months, so that a draw costs one
     product a line and one spread a timing.
     """
-    amounts = line_amounts(option, values)
+    amounts = line_amounts(option, values, clock)
     cash = _spread(option, amounts, clock)
     cash.amounts = amounts
     principal: Value = sum((amounts[line.key] for line in option.lines if line.group == "capital"), 0.0)

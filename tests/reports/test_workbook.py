@@ -51,6 +51,7 @@ CHANGES: dict[str, dict[str, float]] = {
     "GPU price": {"node_price": 333_333.33},
     "quantity": {"nodes": 20.0},
     "lead time": {"lead": 52.0},
+    "never delivered": {"lead": 200.0},
     "discount and pay": {"discount_rate": 0.15, "salary": 210_000.0},
     "commitment": {"upfront": 1.0, "commit": 200.0},
     "financing": {"loan_rate": 0.0, "lease_rate": 0.2},

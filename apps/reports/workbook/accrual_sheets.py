@@ -9,7 +9,7 @@ from apps.reports.workbook.book import LABEL_COLUMN, UNIT_COLUMN, Book, Cell, Sh
 from apps.reports.workbook.financing_sheet import FinancingRows
 from apps.reports.workbook.flow_sheets import LineRows, OptionRows, write_months
 from apps.reports.workbook.inputs_sheet import Expression, InputsSheet
-from apps.reports.workbook.timing_sheet import TimingSheet
+from apps.reports.workbook.timing_sheet import TimingSheet, service_start
 
 DEPRECIATION = "Depreciation & tax"
 
@@ -20,14 +20,6 @@ class AccrualRows:
 
     lines: dict[str, TimeRow] = field(default_factory=dict)
     recognised: dict[str, TimeRow] = field(default_factory=dict)
-
-
-def service_start(line: Mapping[str, Any]) -> Mapping[str, Any]:
-    """When a line starts to be consumed: as given, or with its last milestone."""
-    if line.get("in_service") is not None:
-        return dict(line["in_service"])
-    timing = line["timing"]
-    return dict(timing["milestones"][-1]["at"] if timing["kind"] == "once" else timing["from"])
 
 
 class AccrualSheets:

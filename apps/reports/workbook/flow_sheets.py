@@ -17,7 +17,7 @@ from apps.reports.workbook.book import (
     month_column,
 )
 from apps.reports.workbook.inputs_sheet import Expression, InputsSheet
-from apps.reports.workbook.timing_sheet import TimingSheet
+from apps.reports.workbook.timing_sheet import TimingSheet, service_start
 
 SHEET_OF_GROUP = {"capital": "Capex", "residual": "Capex", "operating": "Opex", "cloud": "Cloud"}
 HORIZON = {"event": "horizon"}
@@ -120,12 +120,22 @@ class FlowSheets:
             return Cell(sheet.name, row, CONSTANT_COLUMN, 0.0)
         text, value = self.inputs.product(list(line["factors"]))
         if line.get("percent_of"):
-            bases = [rows.lines[key].amount for key in line["percent_of"]]
-            text += "*(" + "+".join(base.ref for base in bases) + ")"
-            value *= sum(base.value for base in bases)
+            bases = [self._base(line, rows.lines[key], rows.option["key"]) for key in line["percent_of"]]
+            text += "*(" + "+".join(base[0] for base in bases) + ")"
+            value *= sum(base[1] for base in bases)
         if line.get("sign", 1) < 0:
             text, value = f"-({text})", -value
         return sheet.formula(row, CONSTANT_COLUMN, text, value)
+
+    def _base(self, line: Mapping[str, Any], base: LineRows, option: str) -> Expression:
+        """What a percentage is taken of; a residual only of what is in service when it is paid."""
+        if line["group"] != "residual":
+            return base.amount.ref, base.amount.value
+        at = self.timing.date(option, service_start(line))
+        start = self.timing.date(option, service_start(base.line))
+        guard = self.timing.guard
+        there = start.value <= at.value + guard.value
+        return f"{base.amount.ref}*IF({start.ref}<={at.ref}+{guard.ref},1,0)", base.amount.value if there else 0.0
 
     def _monthly(
         self,

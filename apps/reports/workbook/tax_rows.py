@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.engine.finance import MACRS_5_YEAR_PERCENT
-from apps.reports.workbook.accrual_sheets import AccrualRows, AccrualSheets, service_start
+from apps.reports.workbook.accrual_sheets import AccrualRows, AccrualSheets
 from apps.reports.workbook.book import LABEL_COLUMN, UNIT_COLUMN, TimeRow
 from apps.reports.workbook.financing_sheet import FinancingRows
 from apps.reports.workbook.flow_sheets import LineRows, OptionRows, write_months
 from apps.reports.workbook.inputs_sheet import Expression
+from apps.reports.workbook.timing_sheet import service_start
 
 AT = "Depreciation & tax"
 

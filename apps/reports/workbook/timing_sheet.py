@@ -28,6 +28,7 @@ class TimingSheet:
             "Timing",
             "One column is one month on every sheet. Month 0 is the day of signature; a month is paid at its end.",
         )
+        self.guard = inputs.constant(A_MOMENT, "Rounding guard of dates, months")
         self.month = self._months()
         self.year = self._years()
         self.discount = self._discount(document["discount_rate"])
@@ -179,7 +180,7 @@ class TimingSheet:
     def payment_of(self, date: Cell, label: str) -> TimeRow:
         key = ("payment", date.ref)
         if key not in self.rows:
-            guard = self.inputs.constant(A_MOMENT, "Rounding guard of dates, months")
+            guard = self.guard
             pay_month = max(0.0, math.ceil(date.value - A_MOMENT))
             cell = self.constant_row(
                 f"Payment month, {label}", "month", (f"MAX(0,ROUNDUP({date.ref}-{guard.ref},0))", pay_month), "quantity"
@@ -228,3 +229,11 @@ def describe(anchor: Mapping[str, Any]) -> str:
     else:
         words = ANCHOR_WORDS[anchor["event"]].format(phase=anchor.get("phase"))
     return words + (" with an offset" if anchor.get("offset_months") is not None else "")
+
+
+def service_start(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    """When a line starts to be consumed: as given, or with its last milestone."""
+    if line.get("in_service") is not None:
+        return dict(line["in_service"])
+    timing = line["timing"]
+    return dict(timing["milestones"][-1]["at"] if timing["kind"] == "once" else timing["from"])
