@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from apps.analyses.models import AnalysisRun
-from apps.analyses.rules import RuleHit, gates_of
+from apps.analyses.rules import RuleHit, gates_of, open_gates
 from apps.reports import figures
 from apps.reports.cost_run import CostOption, CostRun
 
-HEAD = ("Option", "", "P10", "Likely", "P90", "NPV", "Capex", "Monthly", "Cheapest", "Gates")
+HEAD = ("Option", "", "P10", "Likely", "P90", "NPV", "Capex", "Monthly", "Cheapest", "Ranked")
 
 
 def comparison_text(run: AnalysisRun, hits: Sequence[RuleHit]) -> str:
@@ -22,7 +22,17 @@ def comparison_text(run: AnalysisRun, hits: Sequence[RuleHit]) -> str:
         f"NPV at {cost.rate_text} a year, {cost.draws:,} draws"
     )
     waived = [f"{hit.rule_id} on {hit.option_letter} waived by {hit.waived_by}" for hit in hits if hit.waived]
-    return "\n".join([title, unit, *(_line(row, widths) for row in rows), *waived])
+    return "\n".join([title, unit, *(_line(row, widths) for row in rows), *waived, _signing(hits)])
+
+
+def _signing(hits: Sequence[RuleHit]) -> str:
+    """Which gates keep the assessment from being signed, with the options they concern."""
+    gates: dict[str, list[str]] = {}
+    for hit in open_gates(hits):
+        gates.setdefault(hit.rule_id, []).append(hit.option_letter or "all")
+    if not gates:
+        return "Ready to sign: yes"
+    return "Ready to sign: no; open: " + "; ".join(f"{rule} ({', '.join(found)})" for rule, found in gates.items())
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -48,5 +58,5 @@ def _row(cost: CostRun, option: CostOption, hits: Sequence[RuleHit]) -> tuple[st
         figures.millions(found["capital_usd"]["likely"]),
         figures.short_k(found["monthly_operating_usd"]["likely"]),
         "baseline" if option.baseline else f"{100 * (share or 0):.0f} %",
-        ", ".join(gates) or "none",
+        "no, " + ", ".join(gates) if gates else "" if option.baseline else "yes",
     )

@@ -4,6 +4,7 @@ from datetime import date
 from typing import Any
 
 from apps.analyses.models import AnalysisRun
+from apps.analyses.rules import RunDocuments, evaluate, open_gates
 from apps.reports import findings
 from apps.reports.cost_run import NOMINAL, CostRun
 from apps.reports.decision import prices_as_of
@@ -25,8 +26,16 @@ def workbook_meta(run: AnalysisRun, cost: CostRun, *, day: date, label: str) -> 
         "prepared_by": str(run.requested_by or ""),
         "prices_as_of": prices_as_of(cost),
         "warnings": [f"{key}: {words}" for key, option in cost.options.items() for words in option.found["warnings"]],
+        "gates": _gates(run, cost, day),
         "reading": "\n".join(_reading(cost)),
     }
+
+
+def _gates(run: AnalysisRun, cost: CostRun, day: date) -> list[str]:
+    """What keeps the run from being signed, one sentence a rule and option, as of the day of the file."""
+    documents = RunDocuments(inputs=cost.given, results=cost.found)
+    hits = open_gates(evaluate(run.assessment, run=run, today=day, documents=documents))
+    return [f"{hit.rule_id}, {hit.option_letter or 'all options'}: {hit.what}" for hit in hits]
 
 
 def _reading(cost: CostRun) -> list[str]:

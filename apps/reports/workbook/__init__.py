@@ -38,7 +38,8 @@ def tco_workbook(
         Inputs and results of the run, as docs/run-json.md describes them.
     meta
         What is known about the run but no number of it, all optional: `client`, `run`, `date` (ISO), `prepared_by`,
-        `reviewer`, `state`, `inputs_sha256`, `engine_version`, `prices_as_of`, `excluded`, `warnings`, `reading`.
+        `reviewer`, `state`, `inputs_sha256`, `engine_version`, `prices_as_of`, `excluded`, `warnings`, `gates`,
+        `reading`.
     values_only
         Write numbers where formulas would stand.
 

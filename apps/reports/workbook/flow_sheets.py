@@ -224,8 +224,10 @@ class FlowSheets:
 
     def _labels(self, sheet: Sheet, row: int, line: Mapping[str, Any]) -> None:
         sheet.text(row, 0, "C")
-        detail = f", {line['detail']}" if line.get("detail") else ""
-        sheet.text(row, LABEL_COLUMN, f"{line['label']}{detail}")
+        label, detail = line["label"], line.get("detail") or ""
+        # A vendor's description often begins with what the row is called already.
+        repeats = detail.lower().startswith(label.lower())
+        sheet.text(row, LABEL_COLUMN, detail if repeats else f"{label}, {detail}" if detail else label)
         sheet.text(row, UNIT_COLUMN, self.book.currency)
 
     def _months(self, sheet: Sheet, row: int, formulas: list[Expression]) -> TimeRow:

@@ -91,7 +91,7 @@ class InputsSheet:
             source.get("version", ""),
             source.get("author", ""),
             source.get("date", ""),
-            source.get("evidence_level") or source.get("status", ""),
+            (source.get("evidence_level") or source.get("status", "")).replace("_", " "),
             key,
         ]
         for offset, text in enumerate(texts):

@@ -250,7 +250,7 @@ class ComparisonSheet:
         self.sheet.text(row, 1, "Rate of return of the difference, a year")
         answer = pair["irr_of_difference"]
         if answer["value"] is None:
-            self.sheet.text(row, 3, f"no unique rate: {answer['reason']}", "note")
+            self.sheet.text(row, 3, answer["reason"], "note")
             return
         # A solver's last digits differ between programs: the rate is the run's, the check below it is live.
         rate = self.sheet.number(row, 3, float(answer["value"]), "percent")

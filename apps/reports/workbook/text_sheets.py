@@ -82,6 +82,10 @@ def cover_sheet(
         sheet.text(row, 0, colour, "input_text" if style == "input" else style)
         sheet.text(row, 1, meaning)
     sheet.line()
+    sheet.text(sheet.line(), 0, "Open gates: not ready to sign", "group")
+    for gate in meta.get("gates") or ["none"]:
+        sheet.text(sheet.line(), 1, gate, "wrap")
+    sheet.line()
     sheet.text(sheet.line(), 0, "Warnings", "group")
     for warning in meta.get("warnings") or ["none"]:
         sheet.text(sheet.line(), 1, warning, "wrap")
@@ -148,7 +152,7 @@ def _quote_row(quote: Mapping[str, Any], line: Mapping[str, Any]) -> list[Any]:
         line["charge"],
         line["period"],
         float(line["discount_fraction"]),
-        line["evidence_level"],
+        (line["evidence_level"] or "").replace("_", " ") or None,
         line["ref"],
     ]
 
@@ -233,7 +237,7 @@ def _sources(document: Mapping[str, Any]) -> list[tuple[str, ...]]:
         rows.append(
             (
                 source.get("date") or "",
-                source.get("author") or "",
+                source.get("author") or ("the vendor's quote" if source.get("kind") == "quote" else "not given"),
                 f"{item['label']}, {item['unit']}",
                 str(item["likely"]),
                 bounds,
