@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from apps.intake import selectors
 from apps.intake.models import ImportBatch
-from apps.intake.parsing.fields import LINE_FIELDS
+from apps.intake.parsing.fields import LINE_FIELDS, QUOTE_FIELDS
 from apps.intake.services import VENDOR_QUESTION
 from apps.vendors.models import QuoteVersion
 from apps.web.import_changes import Change, before, changed_cells, changes_of, diff_of, made_by
@@ -180,8 +180,9 @@ def entries_of(batch: ImportBatch) -> list[Entry]:
     for message in found.get("messages", []):
         if message["severity"] == "error" and message["cell"]:
             errors.setdefault(message["cell"], []).append(message)
+    captions = captions_of(found.get("sheets", []))
     entries = [
-        _to_correct(number, cell, messages, texts, batch.kind)
+        _to_correct(number, cell, messages, texts, batch.kind, captions)
         for number, (cell, messages) in enumerate(_in_order(errors, found.get("sheets", [])), start=1)
     ]
     questions = found.get("questions", [])
@@ -209,12 +210,42 @@ def _is_lines(name: str, sheets: list[dict[str, Any]]) -> bool:
     return any(sheet["name"] == name and sheet["mapping"] for sheet in sheets)
 
 
-def _to_correct(number: int, cell: str, messages: list[dict[str, Any]], texts: Mapping[str, str], kind: str) -> Entry:
+def captions_of(sheets: list[dict[str, Any]]) -> dict[tuple[str, str], str]:
+    """What the table head calls a field: the file's own heading, or our words where the file uses the field's name."""
+    found: dict[tuple[str, str], str] = {}
+    for sheet in sheets:
+        header = next((row for row in sheet["rows"] if row["row"] == sheet["header_row"]), None)
+        headings = dict(zip(sheet["columns"], header["cells"], strict=False)) if header else {}
+        for column, name in (sheet["mapping"] or {}).items():
+            heading = str(headings.get(column, "")).strip()
+            if name in LINE_FIELDS:
+                found[(sheet["name"], name)] = heading if heading and heading != name else LINE_FIELDS[name].label
+    return found
+
+
+def worded(message: Mapping[str, Any], captions: Mapping[tuple[str, str], str]) -> str:
+    """The text of a message with the caption in front of the name that scripts use, which follows in brackets."""
+    text, name = str(message["text"]), str(message["field"])
+    known = LINE_FIELDS.get(name) or QUOTE_FIELDS.get(name)
+    caption = captions.get((message["sheet"], name)) or (known.label if known else "")
+    if not caption or caption == name or not text.startswith(f"{name} "):
+        return text
+    return f"{caption} ({name}){text[len(name) :]}"
+
+
+def _to_correct(
+    number: int,
+    cell: str,
+    messages: list[dict[str, Any]],
+    texts: Mapping[str, str],
+    kind: str,
+    captions: Mapping[tuple[str, str], str],
+) -> Entry:
     return Entry(
         number=number,
         severity="red",
         place=place_of([cell], kind),
-        texts=tuple(dict.fromkeys(message["text"] for message in messages)),
+        texts=tuple(dict.fromkeys(worded(message, captions) for message in messages)),
         cells=(cell,),
         name=f"{CELL}{cell}",
         value=texts.get(cell, messages[0]["found"]),
@@ -265,10 +296,11 @@ def _row(cell: str) -> str:
 def notes_of(batch: ImportBatch) -> list[Note]:
     """Warnings and notes; of a refused file also its errors, and of an open one those without a cell."""
     messages = batch.preview.get("messages", [])
+    captions = captions_of(batch.preview.get("sheets", []))
     listed = batch.state in (State.QUESTIONS, State.READY)
     glyphs = {"error": "red", "warning": "amber", "info": "info"}
     notes = [
-        Note(glyphs.get(message["severity"], "info"), message["where"], message["text"])
+        Note(glyphs.get(message["severity"], "info"), message["where"], worded(message, captions))
         for message in messages
         if not (listed and message["severity"] == "error" and message["cell"])
     ]
@@ -397,6 +429,23 @@ def heading(shown: Preview) -> str:
         return text[:1].upper() + text[1:]
     n = len(batch.preview.get("lines", []))
     return ngettext("%(n)d line is ready to import", "%(n)d lines are ready to import", n) % {"n": n}
+
+
+def read_as(batch: ImportBatch) -> str:
+    """What to say where the name of a file promises another kind than its bytes are; empty where they agree."""
+    ending = batch.file.original_name.rpartition(".")[2].casefold()
+    if (
+        batch.kind not in KINDS
+        or ending == KINDS[batch.kind].casefold()
+        or ending not in ("xlsx", "xls", "csv", "json")
+    ):
+        return ""
+    if ending in ("xlsx", "xls"):
+        return _("It is not a workbook; it was read as %(kind)s.") % {"kind": KINDS[batch.kind]}
+    return _("Its name says %(ending)s; it was read as %(kind)s.") % {
+        "ending": ending.upper(),
+        "kind": KINDS[batch.kind],
+    }
 
 
 def to_do(shown: Preview) -> list[str]:

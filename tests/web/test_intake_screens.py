@@ -1,6 +1,7 @@
 """Upload, preview, corrections, commit and undo as pages: what they say, who may do it, what a second click does."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from django.test import Client as Browser
 from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import Role
-from apps.assessments.models import Option, OptionPhase
+from apps.assessments.models import EvidenceAnswer, Option, OptionPhase
 from apps.intake.models import ImportBatch
 from apps.intake.parsing import limits
 from apps.racks.models import RackConfiguration
 from apps.vendors.models import QuoteLine, QuoteVersion
 from apps.web.import_preview import place_of
+from apps.web.quote_facts import share_in
+from apps.web.quote_statements import question_of
 from tests import factories
 from tests.intake.generate import csv_bytes, saved, workbook
 from tests.web.input_pages import Desk, make_desk, text_of
@@ -116,9 +119,9 @@ def test_every_error_names_file_sheet_row_field_and_has_its_number_in_the_cell(d
     assert "quarrow-v2.xlsx becomes version 1 of the quote" in page
     assert "Nothing is stored yet" in page
     assert "Lines!H2" in page
-    assert "unit_price_likely is “n/a”" in page
+    assert "Unit price, likely (unit_price_likely) is “n/a”" in page
     assert "Lines!E3" in page
-    assert "quantity is “three”" in page
+    assert "Quantity (quantity) is “three”" in page
     assert 'class="cell-red"><a href="#entry-1"><bdi>n/a</bdi> <sup>1</sup>' in page
     assert "<sup>2</sup>" in page
     assert "Import after 2 corrections" in page
@@ -139,7 +142,7 @@ def test_json_is_shown_as_a_table_of_lines(desk: Desk) -> None:
     page = text_of(desk.get("import_preview", batch.pk))
     assert '<bdi dir="ltr">lines[0]</bdi>' in page
     assert "lines[0].quantity" in page
-    assert "quantity is “many”" in page
+    assert "Quantity (quantity) is “many”" in page
     assert "Comparison row" in page  # the row that says where each column goes
     desk.post("import_preview_answer", batch.pk, data={"cell:lines[0].quantity": "128"})
     assert desk.batch().state == State.READY
@@ -345,6 +348,151 @@ def test_a_taken_letter_and_missing_answers_are_named_beside_the_fields(desk: De
     assert "What is offered is empty" in page
     assert "Accelerators in all is “many”; it must be a number" in page
     assert 'value="many"' in page
+
+
+def by_hand(desk: Desk, name: str, **typed: Any) -> Option:
+    """Import a demo quote and press the button with what the page has preset, as a newcomer does."""
+    batch = previewed(desk, (QUOTES / name).read_bytes(), name)
+    mapping = json.loads((QUOTES / "quarrow.columns.json").read_text()) if name == "quarrow.xlsx" else {}
+    if mapping:
+        headings = list(batch.preview["mapping"])
+        desk.post("import_preview_columns", batch.pk, data={f"column-{n}": mapping[h] for n, h in enumerate(headings)})
+    desk.post("import_preview_commit", batch.pk)
+    response = desk.get("import_preview", batch.pk)
+    preset = {key: value for key, value in response.context["option_form"].initial.items() if value is not None}
+    assert desk.post("import_preview_option", batch.pk, data={**preset, **typed}).status_code == 302
+    return Option.objects.of_client(desk.assessment.client).order_by("-created_at")[0]
+
+
+# What Larkmere's options hold and the three files do not say: the assessor has found it elsewhere.
+NOT_IN_THE_FILES = {"goodput_low", "goodput_likely", "goodput_high", "slowdown_low", "slowdown_likely", "slowdown_high"}
+COMPARED = (
+    *("template", "n_accelerators", "accelerators_per_node", "nics_per_node", "nic_gbit_per_s", "topology"),
+    *("leaf_placement", "oversubscription", "fabric_kind", "tenancy", "storage_tb", "storage_write_gbyte_per_s"),
+    *("it_load_kw_likely", "it_load_basis", "fabric_efficiency", *sorted(NOT_IN_THE_FILES)),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "levels"),
+    [
+        # The files have no measurement of the buyer's for A (question 3) and no specification of B (question 1).
+        ("velmora.xlsx", "a", {1: "third_party_matching", 2: "claim", 3: "claim"}),
+        ("quarrow.xlsx", "b", {1: "claim", 3: "third_party"}),
+        ("nimbrel.json", "c", {1: "claim", 3: "claim"}),
+    ],
+)
+def test_a_quote_imported_by_hand_gives_what_the_demo_holds(
+    desk: Desk, name: str, key: str, levels: dict[int, str]
+) -> None:
+    option = by_hand(desk, name)
+    spec = json.loads((QUOTES.parent / "larkmere.json").read_text())
+    expected = next(one for one in spec["configurations"] if one["key"] == key)
+    made = OptionPhase.objects.of_client(desk.assessment.client).select_related("configuration").get().configuration
+    for field in COMPARED:
+        found = getattr(made, field)
+        if field in NOT_IN_THE_FILES:
+            assert found is None, field
+        else:
+            wanted = expected.get(field) or None
+            same = found == wanted or str(found or None) == str(wanted) or float(found) == float(wanted)
+            assert same, (field, found, wanted)
+    answers = EvidenceAnswer.objects.of_client(desk.assessment.client).filter(option=option)
+    assert {answer.question: answer.level for answer in answers} == levels
+    assert made.sources["storage_tb"]["ref"]
+    assert made.sources["fabric_efficiency"]["source"].endswith("of the theoretical value”")
+    page = text_of(desk.get("import_preview", desk.batch().pk))
+    assert "What was taken over" in page
+    assert "no, the configuration says otherwise" not in page
+    assert "The file does not give:" in page
+    assert "Goodput" in page.partition("The file does not give:")[2][:300]
+
+
+def test_letters_follow_the_order_of_import(desk: Desk) -> None:
+    letters = [by_hand(desk, name).letter for name in ("velmora.xlsx", "quarrow.xlsx", "nimbrel.json")]
+    assert letters == ["A", "B", "C"]
+
+
+def test_the_preset_kind_is_named_as_a_guess(desk: Desk) -> None:
+    batch = committed(desk, (QUOTES / "velmora.xlsx").read_bytes(), "velmora.xlsx")
+    page = text_of(desk.get("import_preview", batch.pk))
+    assert 'value="dgx_class" checked' in page
+    assert "is a guess from the lines: bought, and a compute line says DGX." in page
+
+
+def with_claims(*claims: tuple[str, str, str]) -> bytes:
+    document = json.loads((QUOTES / "nimbrel.json").read_text())
+    document["claims"] = [
+        {"topic": topic, "statement": text, "evidence_level": level, "source": "p. 2"} for topic, text, level in claims
+    ]
+    return json.dumps(document).encode()
+
+
+def test_a_vendors_own_measurement_counts_as_a_claim_and_other_topics_stay_listed(desk: Desk) -> None:
+    content = with_claims(
+        ("all-to-all", "All-to-all was measured", "own measurement"),
+        ("goodput", "Goodput is 93 % over a month", "third-party"),
+        ("cooling", "Air is enough", "specification"),
+    )
+    batch = committed(desk, content, "nimbrel.json")
+    desk.post("import_preview_option", batch.pk, **{**FORM, "template": "cloud_reserved", "facility": "none"})
+    client = desk.assessment.client
+    answer = EvidenceAnswer.objects.of_client(client).get(question=2)
+    assert answer.level == "claim"
+    assert "a vendor's measurement counts as a claim" in answer.note
+    assert "Nimbrel Cloud NC-0412 v1" in answer.note
+    made = RackConfiguration.objects.of_client(client).get()
+    assert (str(made.goodput_likely), made.sources["goodput"]["level"]) == ("0.93", "third_party")
+    page = text_of(desk.get("import_preview", batch.pk))
+    assert "cooling: Air is enough" in page
+    option = Option.objects.of_client(client).get()
+    assert "Air is enough" in text_of(desk.get("option", option.pk))
+    assert "Air is enough" in text_of(desk.get("claims"))
+
+
+@pytest.mark.parametrize(
+    ("statement", "of_theory", "share"),
+    [
+        ("Collective bandwidth reaches 0.80 of the theoretical value", True, "0.80"),
+        ("Collective bandwidth reaches 0,8 of peak", True, "0.8"),
+        ("80 % of line rate in 0.5 % of packets", True, "0.8"),
+        ("Up to 0.95 of the theoretical value", True, None),
+        ("Loss stays at 0.5 % of packets", True, None),
+        ("0.7 of peak alone, 0.6 of peak shared", True, None),
+        ("Goodput 0.93 on 128 GPUs", False, "0.93"),
+        ("Goodput from 0.90 to 0.96", False, None),
+        ("Goodput 120 %", False, None),
+    ],
+)
+def test_a_share_is_read_from_a_statement_only_where_it_is_the_one(
+    statement: str, of_theory: bool, share: str | None
+) -> None:
+    found = share_in(statement, of_theory=of_theory)
+    assert found == (None if share is None else Decimal(share))
+
+
+@pytest.mark.parametrize(
+    ("topic", "statement", "question"),
+    [
+        ("fabric", "Collective bandwidth reaches 0.8", 1),
+        ("fabric", "Switches have 64 ports", None),
+        ("all-to-all bandwidth", "", 2),
+        ("storage", "Checkpoints are written at 12 GB/s", 3),
+        ("cooling", "Collective bandwidth needs no water", None),
+    ],
+)
+def test_a_topic_leads_to_the_question_it_is_about(topic: str, statement: str, question: int | None) -> None:
+    assert question_of(topic, statement) == question
+
+
+def test_a_text_file_named_as_a_workbook_is_said_to_be_one(desk: Desk) -> None:
+    batch = previewed(desk, csv_bytes(), "lines.xlsx", vendor_name="Tintern")
+    assert "It is not a workbook; it was read as CSV." in text_of(desk.get("import_preview", batch.pk))
+    batch = previewed(desk, b"description,quantity,unit price\n", "bare.xlsx")
+    page = text_of(desk.get("import_preview", batch.pk))
+    assert batch.state == State.REFUSED
+    assert "It is not a workbook; it was read as CSV." in page
+    assert "Below stands why" in page
 
 
 def test_an_existing_option_takes_the_version(desk: Desk) -> None:

@@ -21,6 +21,7 @@ from apps.engine.errors import InputError
 from apps.web import claim_rows as tables
 from apps.web import selectors
 from apps.web.forms_facts import ClaimForm, JudgeForm, add_input_error
+from apps.web.quote_statements import statements_in_quotes
 from apps.web.views.downloads import csv_answer, file_name
 from apps.web.views.refused import as_screen
 from apps.web.views.state import choice, partial_for, signed_in
@@ -65,6 +66,7 @@ def _screen(request: HttpRequest, assessment: Assessment) -> dict[str, Any]:
         "topic": topic,
         "verdict": verdict,
         "status": status,
+        "statements": statements_in_quotes(user, assessment),
         "heading": heading,
         "deck": deck,
         "selected_figure": request.GET.get("how", ""),

@@ -36,7 +36,7 @@ from apps.vendors.selectors import quote_versions_visible_to
 from apps.web import import_preview, quote_options, selectors
 from apps.web.forms.base import add_input_error, add_validation_error, error_list
 from apps.web.forms.intake import OptionFromQuoteForm, PinForm, UploadForm
-from apps.web.import_preview import ANSWER, ASK_AGAIN, CELL
+from apps.web.import_preview import ANSWER, CELL
 from apps.web.views.downloads import attachment
 from apps.web.views.inputs import frame
 from apps.web.views.state import partial_for, signed_in
@@ -184,6 +184,7 @@ def _preview(
         "shown": shown,
         "heading": import_preview.heading(shown),
         "waits_for": import_preview.waits_for(shown),
+        "read_as": import_preview.read_as(batch),
         "given": import_preview.given_answers(batch),
     }
     if partial_for(request, "sheet"):
@@ -216,6 +217,8 @@ def _afterwards(user: User, assessment: Assessment, batch: ImportBatch) -> dict[
         "version": version,
         "complete": quote_options.completeness(version, lines),
         "option_form": OptionFromQuoteForm(initial=quote_options.suggestion(version, lines, taken)),
+        "guesses": quote_options.guesses(version, lines),
+        "takeover": quote_options.takeover(version, lines, used),
         "pin_form": PinForm(phases=phases, initial={"phase": same_quote}) if phases else None,
         "used": used,
         "held": services.held_by(version),
@@ -238,7 +241,7 @@ def answer(request: HttpRequest, assessment_id: uuid.UUID, batch_id: uuid.UUID) 
     require(user, assessment.client, "import")
     texts = import_preview.texts_of_cells(batch.preview.get("sheets", []), is_json=batch.kind == "quote_json")
     corrections: dict[str, Any] = {}
-    answers: dict[str, str] = {}
+    answers: dict[str, str | None] = {}
     for name, value in request.POST.items():
         text = str(value)
         cell = name.removeprefix(CELL)
@@ -252,7 +255,7 @@ def answer(request: HttpRequest, assessment_id: uuid.UUID, batch_id: uuid.UUID) 
         corrections = {request.POST["take_back"]: None}
     if "ask_again" in request.POST:
         earlier = (batch.answers or {}).get("answers", {})
-        answers = dict.fromkeys((key for key in earlier if key != services.VENDOR_QUESTION), ASK_AGAIN)
+        answers = dict.fromkeys((key for key in earlier if key != services.VENDOR_QUESTION), None)
     return _parsed_again(request, assessment, batch, answers=answers, corrections=corrections)
 
 

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable
-from string import ascii_uppercase
 from typing import Any, TypeVar
 
 from django import forms
@@ -27,6 +26,8 @@ from apps.web import selectors
 from apps.web.forms import options as rows
 from apps.web.forms.base import add_input_error, add_validation_error, error_list
 from apps.web.forms.options import DropForm, LineForm, OptionForm, PhaseForm, StaffForm
+from apps.web.quote_options import next_letter
+from apps.web.quote_statements import statements_of_phases
 from apps.web.views.inputs import frame
 from apps.web.views.state import signed_in
 
@@ -46,8 +47,7 @@ def new(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
     assessment = selectors.assessment_or_404(user, assessment_id)
     require(user, assessment.client, "edit")
     letters = set(Option.objects.visible_to(user).filter(assessment=assessment).values_list("letter", flat=True))
-    free = next((letter for letter in ascii_uppercase if letter not in letters), "")
-    form = OptionForm(request.POST if request.method == "POST" else None, initial={"letter": free})
+    form = OptionForm(request.POST if request.method == "POST" else None, initial={"letter": next_letter(letters)})
     if request.method == "POST" and form.is_valid():
         made = _guarded(form, lambda: _create(user, assessment, form))
         if made is not None:
@@ -334,6 +334,7 @@ def _page(request: HttpRequest, editor: Editor, status: int = 200, *, unchecked:
         "form": editor.form,
         "ranges": editor.form.ranges(),
         "errors": errors,
+        "statements": statements_of_phases(editor.phases),
         "others": Option.objects.visible_to(user).filter(assessment=assessment).order_by("slot", "letter"),
     }
     return render(request, "options/option.html", context, status=status)
