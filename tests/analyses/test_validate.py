@@ -169,3 +169,28 @@ def test_a_file_that_cannot_be_used_leaves_with_2_and_one_line(arguments, text):
     assert result.stdout == ""
     assert text in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_case_that_overflows_is_refused_and_leaves_the_others(tmp_path):
+    given = {"periods": 1000, "payment": -1.0, "present_value": -1.0}
+    cases = [
+        {"id": "far", "inputs": given | {"rate_per_period": 10.0}, "outputs": {"future_value": 1.0}},
+        {"id": "near", "inputs": given | {"rate_per_period": 0.001}, "outputs": {"future_value": 1.0}},
+    ]
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps({"cases": cases}))
+    far, near = answer(path)["rows"]
+    assert (far["computed"], far["refused"]) == (None, "the result is not finite: it overflows")
+    assert near["refused"] is None
+
+
+@pytest.mark.parametrize("value", ["many", None, [1.0], {"a": "b"}, True])
+def test_a_case_of_odd_values_is_refused_row_by_row(value):
+    row = one({"rate_per_period": value, "periods": value, "payment": 1.0, "present_value": 1.0}, {"future_value": 1.0})
+    assert row.refused
+
+
+@pytest.mark.parametrize("published", ["many", None])
+def test_a_published_value_that_is_no_number_is_refused(published):
+    given = {"rate_per_period": 0.01, "periods": 10, "payment": 1.0, "present_value": 1.0}
+    assert one(given, {"future_value": published}).refused

@@ -63,6 +63,13 @@ def refused(*, case_id: str, quantity: str, published: Any, tolerance: float | N
     return Row(id=case_id, quantity=quantity, published=published, tolerance=tolerance, refused=reason)
 
 
+def finite(value: Any) -> bool:
+    """Whether every number of an answer is finite, as JSON needs it."""
+    if isinstance(value, dict):
+        return all(finite(item) for item in value.values())
+    return all(finite(item) for item in value) if isinstance(value, list) else math.isfinite(value)
+
+
 def _pairs(published: Any, computed: Any) -> Iterator[tuple[float, float | None]]:
     """Yield published and computed numbers in pairs; a missing or unfit partner is None."""
     if isinstance(published, dict):

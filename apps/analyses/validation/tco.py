@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from apps.analyses.validation.compare import Row, compared, refused
+from apps.analyses.validation.compare import Row, compared, finite, refused
 from apps.engine import finance
 from apps.engine.checks import number, positive
 from apps.engine.errors import EngineError
@@ -64,7 +64,12 @@ def case_rows(case: Mapping[str, Any]) -> list[Row]:
             rows.append(refused(**about, tolerance=tolerance, reason=answer))
             continue
         try:
-            rows.append(compared(**about, computed=_plain(answer()), relative=relative, absolute=absolute))
+            with np.errstate(all="ignore"):  # what is not finite is refused below
+                computed = _plain(answer())
+            if not finite(computed):
+                rows.append(refused(**about, tolerance=tolerance, reason="the result is not finite: it overflows"))
+                continue
+            rows.append(compared(**about, computed=computed, relative=relative, absolute=absolute))
         except (EngineError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
             rows.append(refused(**about, tolerance=tolerance, reason=_reason(error)))
     return rows
@@ -77,8 +82,9 @@ def _answers(inputs: Inputs, outputs: Iterable[str]) -> Answers | str:
     if not fitting:
         return "no model takes this set of inputs: " + ", ".join(sorted(names))
     try:
-        tables = [item.answers(inputs) for item in fitting]
-    except (EngineError, KeyError, TypeError, ValueError) as error:
+        with np.errstate(all="ignore"):
+            tables = [item.answers(inputs) for item in fitting]
+    except (EngineError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         return _reason(error)
     return max(tables, key=lambda table: sum(name in table for name in outputs))
 
