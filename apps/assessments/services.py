@@ -1,6 +1,6 @@
 """Writes of assessments, options, phases, staff and evidence answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -13,6 +13,7 @@ from apps.accounts.models import Client, User
 from apps.accounts.permissions import Actor, require
 from apps.accounts.services import delete_client
 from apps.assessments.models import Assessment, EvidenceAnswer, Option, OptionPhase, OptionStaff
+from apps.assumptions.services import check_allowed
 from apps.engine.errors import InputError
 from apps.racks.models import RackConfiguration
 from apps.vendors.models import QuoteVersion
@@ -142,6 +143,7 @@ def _check_option(option: Option) -> None:
         raise InputError("financing.kind", kind, f"one of {', '.join(FINANCING_KINDS)}")
     for key, value in option.assumptions.items():
         check_range(f"assumptions.{key}", value)
+        check_allowed(key, [_decimal(f"assumptions.{key}.{end}", value.get(end)) for end in ("low", "likely", "high")])
         if not str(value.get("source", "")).strip():
             raise InputError(f"assumptions.{key}.source", "empty", "where the value comes from")
     price = option.bridge.get("usd_per_gpu_hour")
@@ -193,9 +195,23 @@ def _save_phase(by: Actor, phase: OptionPhase, values: dict[str, Any], action: s
         raise InputError("end_month", phase.end_month, f"later than order_month, {phase.order_month}")
     if not phase.quantity_scale > 0:
         raise InputError("quantity_scale", phase.quantity_scale, "above zero")
+    siblings = OptionPhase.objects.of_client(phase.client).filter(option=phase.option).exclude(pk=phase.pk)
+    check_phase_ends({row.position: row.ends_when_ready for row in [*siblings, phase]})
     phase.save()
     _record(by, phase.option, action, f"{phase.option}, {phase.configuration.name}", fields=sorted(values))
     return phase
+
+
+def check_phase_ends(ends_when_ready: Mapping[int, int | None]) -> None:
+    """Raise `InputError` where phases, by position, end one another in a circle: none of them would ever begin."""
+    for position in ends_when_ready:
+        seen, following = [position], ends_when_ready[position]
+        while following is not None and following not in seen:
+            seen.append(following)
+            following = ends_when_ready.get(following)
+        if following == position:
+            circle = " → ".join(str(place) for place in (*seen, position))
+            raise InputError("ends_when_ready", circle, _("a later phase; phases cannot end one another in a circle"))
 
 
 @transaction.atomic

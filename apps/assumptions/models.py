@@ -36,6 +36,9 @@ class AssumptionValue(models.Model):
     low = ExactDecimalField(_("low"), null=True, blank=True)
     likely = ExactDecimalField(_("likely"), null=True, blank=True)
     high = ExactDecimalField(_("high"), null=True, blank=True)
+    # What the key allows; like label and unit these stand in the product row.
+    minimum = ExactDecimalField(_("least"), null=True, blank=True)
+    maximum = ExactDecimalField(_("greatest"), null=True, blank=True)
     text = models.CharField(_("text"), max_length=200, blank=True)  # for assumptions that are no number
     distribution = models.CharField(max_length=20, default="triangular")
     source = models.TextField(_("source"))

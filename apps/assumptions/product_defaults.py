@@ -10,14 +10,15 @@ from django.conf import settings
 from django.db import transaction
 
 from apps.assumptions.models import AssumptionValue, Claim
-from apps.assumptions.services import DISTRIBUTIONS, STATUSES, check_range
+from apps.assumptions.services import DISTRIBUTIONS, STATUSES, check_bounds, check_range
 from apps.engine.errors import InputError
 
 FOLDER = Path(settings.BASE_DIR) / "fixtures"
 TOPICS: Final = ("price", "schedule", "performance", "demand", "method", "rule")
 # What makes a version; a changed caption changes the newest version in place.
 VALUE_FIELDS: Final = ("low", "likely", "high", "text", "distribution", "source", "source_date", "status")
-CAPTION_FIELDS: Final = ("label", "unit", "topic", "note")
+CAPTION_FIELDS: Final = ("label", "unit", "topic", "note", "minimum", "maximum")
+BOUND_FIELDS: Final = {"min": "minimum", "max": "maximum"}  # column -> field
 CLAIM_FIELDS: Final = ("topic", "statement", "check_text", "verdict", "status", "assumption_keys", "source", "as_of")
 
 
@@ -73,9 +74,11 @@ def _assumption(file: str, number: int, row: dict[str, str]) -> AssumptionValue:
     numbers = {field: _decimal(file, number, field, row[field]) for field in ("low", "likely", "high")}
     try:
         check_range(numbers["low"], numbers["likely"], numbers["high"])
+        bounds = {field: _decimal(file, number, column, row.pop(column)) for column, field in BOUND_FIELDS.items()}
+        check_bounds(row["key"], numbers.values(), bounds["minimum"], bounds["maximum"])
     except InputError as error:
         raise FixtureError(file, number, error.name, str(error)) from error
-    return AssumptionValue(**row | numbers)
+    return AssumptionValue(**row | numbers | bounds)
 
 
 def _decimal(file: str, number: int, field: str, text: str) -> Decimal | None:

@@ -36,6 +36,8 @@ class ResolvedAssumption:
     reason: str
     topic: str
     note: str = ""
+    minimum: Decimal | None = None
+    maximum: Decimal | None = None
 
     @property
     def given(self) -> bool:
@@ -114,7 +116,15 @@ def _resolved(product: AssumptionValue, value: AssumptionValue) -> ResolvedAssum
         reason=value.reason,
         topic=product.topic,
         note=product.note,
+        minimum=product.minimum,
+        maximum=product.maximum,
     )
+
+
+def assumption_bounds() -> dict[str, tuple[Decimal | None, Decimal | None]]:
+    """The least and the greatest value of every assumption the product knows; None where there is no bound."""
+    rows = AssumptionValue.objects.filter(organisation__isnull=True, client__isnull=True).order_by("version")
+    return {key: (least, greatest) for key, least, greatest in rows.values_list("key", "minimum", "maximum")}
 
 
 def history(

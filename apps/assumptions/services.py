@@ -1,6 +1,7 @@
 """Writes of assumptions, exchange rates and claims. Nothing is overwritten: a change is a new version."""
 
 import uuid
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from typing import Final
@@ -14,6 +15,7 @@ from apps.accounts.audit import record
 from apps.accounts.models import Client, Organisation, OrganisationMembership, User
 from apps.accounts.permissions import SYSTEM, Actor, require
 from apps.assumptions.models import AssumptionValue, Claim, FxRate
+from apps.assumptions.selectors import assumption_bounds
 from apps.engine.errors import InputError
 
 DISTRIBUTIONS: Final = ("triangular", "pert", "lognormal", "fixed")
@@ -132,8 +134,7 @@ def _check_value(
     source: str,
     status: str,
 ) -> None:
-    if not AssumptionValue.objects.filter(organisation__isnull=True, client__isnull=True, key=key).exists():
-        raise InputError("key", key, _("an assumption that the product knows"))
+    check_allowed(key, [])
     if likely is None and not text:
         raise InputError("likely", likely, _("a number; to take a value back, withdraw it"))
     if not source.strip():
@@ -143,6 +144,34 @@ def _check_value(
     if status not in STATUSES:
         raise InputError("status", status, _("one of %s") % ", ".join(STATUSES))
     check_range(low, likely, high)
+    check_allowed(key, [low, likely, high])
+
+
+def check_allowed(key: str, numbers: Iterable[Decimal | None]) -> None:
+    """Raise `InputError` for a key that the product does not know, and for a number beyond what the key allows."""
+    limits = assumption_bounds().get(key)
+    if limits is None:
+        raise InputError("key", key, _("an assumption that the product knows"))
+    check_bounds(key, numbers, *limits)
+
+
+def check_bounds(
+    name: str, numbers: Iterable[Decimal | None], minimum: Decimal | None, maximum: Decimal | None
+) -> None:
+    """Raise `InputError` unless the numbers given lie from minimum to maximum; None is no bound."""
+    for number in numbers:
+        if number is None:
+            continue
+        if (minimum is not None and number < minimum) or (maximum is not None and number > maximum):
+            raise InputError(name, format(number, "f"), _between(minimum, maximum))
+
+
+def _between(minimum: Decimal | None, maximum: Decimal | None) -> str:
+    if minimum is None:
+        return _("at most %s") % maximum
+    if maximum is None:
+        return _("at least %s") % minimum
+    return _("from %(least)s to %(greatest)s") % {"least": minimum, "greatest": maximum}
 
 
 def check_range(low: Decimal | None, likely: Decimal | None, high: Decimal | None) -> None:

@@ -72,7 +72,7 @@ def test_a_changed_value_becomes_a_version_and_a_changed_caption_does_not(tmp_pa
     [
         ("0.06,0.09,0.14", "0.06,nine,0.14", "row 2, likely: is 'nine'"),
         ("0.06,0.09,0.14", "0.16,0.09,0.14", "row 2, low: low is 0.16"),
-        ("per year,price", "per year,money", "row 2, topic: is 'money'"),
+        ("per year,-0.99,,price", "per year,-0.99,,money", "row 2, topic: is 'money'"),
         ("residual_fraction.compute", "discount_rate", "row 3, key: 'discount_rate' occurs twice"),
     ],
 )

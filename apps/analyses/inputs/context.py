@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.analyses.inputs.book import Book, Caption, Range, source
 from apps.analyses.inputs.factors import Factor
 from apps.assessments.models import Assessment, Option
 from apps.assumptions.models import FxRate
+from apps.assumptions.services import check_bounds
 from apps.engine.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,18 +37,29 @@ class Context:
     assumptions: Mapping[str, "ResolvedAssumption"]
     rates: Sequence[FxRate]
     book: Book = field(default_factory=Book)
+    # what a scenario will change, so that no line is left out that only its numbers need
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def assumption(self, key: str, option: Option | None = None) -> Factor | None:
         """The assumption as an input: the option's own value, else the assessment's; None when nobody gave one."""
         own = option.assumptions.get(key) if option else None
-        if option is not None and own:
-            name = f"{option.letter}.{key}"
-            return self.book.add(name, Range.of(own), self._caption(key, option), option_source(key, own))
         found = self.assumptions.get(key)
+        if option is not None and own:
+            value = Range.of(own)
+            self._check(key, value)
+            name = f"{option.letter}.{key}"
+            return self.book.add(name, value, self._caption(key, option), option_source(key, own))
         if found is None or found.likely is None:
             return None
         value = Range(likely=found.likely, low=found.low, high=found.high, distribution=found.distribution)
+        self._check(key, value)
         return self.book.add(key, value, self._caption(key), assumption_source(found))
+
+    def _check(self, key: str, value: Range) -> None:
+        """Refuse what was stored before its bounds were known."""
+        found = self.assumptions.get(key)
+        if found is not None:
+            check_bounds(key, (value.low, value.likely, value.high), found.minimum, found.maximum)
 
     def likely(self, key: str, option: Option | None = None) -> Decimal:
         """The likely value that `assumption` would enter; 0 when nobody gave one."""
