@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from itertools import chain
 from typing import Any
 
 from apps.analyses.inputs.factors import text
+from apps.assumptions.services import check_bounds
 from apps.engine.errors import InputError
 from apps.racks.models import RackConfiguration
 from apps.vendors.models import QuoteLine, QuoteVersion
@@ -22,18 +23,66 @@ class Range:
     high: Decimal | None = None
     distribution: str = "triangular"
 
+    @property
+    def bounds(self) -> tuple[Decimal, Decimal] | tuple[None, None]:
+        """Low and high; a side that is not given equals likely, and both are None when the number is fixed."""
+        if self.distribution == "fixed" or (self.low is None and self.high is None):
+            return None, None
+        return self.likely if self.low is None else self.low, self.likely if self.high is None else self.high
+
     @classmethod
     def of(cls, value: Any) -> "Range":
         """Read a number, decimal text, or {"low", "likely", "high"} as stored in JSON."""
-        if isinstance(value, Mapping):
-            low, high = value.get("low"), value.get("high")
-            return cls(
-                likely=Decimal(str(value["likely"])),
-                low=None if low in (None, "") else Decimal(str(low)),
-                high=None if high in (None, "") else Decimal(str(high)),
-                distribution=str(value.get("distribution") or "triangular"),
-            )
-        return cls(likely=Decimal(str(value)))
+        if not isinstance(value, Mapping):
+            return cls(likely=_read("likely", value))
+        low, high = value.get("low"), value.get("high")
+        return cls(
+            likely=_read("likely", value.get("likely")),
+            low=None if low in (None, "") else _read("low", low),
+            high=None if high in (None, "") else _read("high", high),
+            distribution=str(value.get("distribution") or "triangular"),
+        )
+
+
+def _read(name: str, value: Any) -> Decimal:
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if isinstance(value, bool) or not number.is_finite():
+        raise InputError(name, "not given" if value in (None, "") else value, "a number")
+    return number
+
+
+# What a unit allows: least and greatest. Units that are not listed, such as rates and prices, allow more.
+UNIT_BOUNDS: Mapping[str, tuple[int, int | None]] = {
+    "of hours": (0, 1),
+    "of used hours": (0, 1),
+    "of hours beyond the commitment": (0, 1),
+    "of quoted": (0, 1),
+    "of capital": (0, 1),
+    "of price": (0, 1),
+    "of step time": (0, None),
+    "accelerators": (0, None),
+    "weeks": (0, None),
+    "days": (0, None),
+    "minutes": (0, None),
+    "1/h": (0, None),
+    "kW": (0, None),
+    "FTE": (0, None),
+    "% a year": (0, None),
+    "% a month": (0, None),
+    "% of price": (0, None),
+}
+
+
+def check_numbers(name: str, unit: str, low: Decimal | None, likely: Decimal, high: Decimal | None) -> None:
+    """Raise `InputError` unless the numbers rise from low to high and each is one that the unit allows."""
+    ends = (likely if low is None else low, likely, likely if high is None else high)
+    if not ends[0] <= likely <= ends[2]:
+        raise InputError(name, f"{low} / {likely} / {high}", "low, likely and high in rising order")
+    least, greatest = UNIT_BOUNDS.get(unit, (None, None))
+    check_bounds(name, ends, None if least is None else Decimal(least), None if greatest is None else Decimal(greatest))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,17 +118,15 @@ def _numbers(entry: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _entry(value: Range, caption: Caption, source: Mapping[str, Any]) -> dict[str, Any]:
-    given = value.low is not None and value.high is not None and value.distribution != "fixed"
-    low, high = (value.low, value.high) if given else (None, None)
-    if low is not None and high is not None and not low <= value.likely <= high:
-        raise InputError(caption.label, f"{low} / {value.likely} / {high}", "low, likely and high in rising order")
+    low, high = value.bounds
+    check_numbers(caption.label, caption.unit, low, value.likely, high)
     return {
         "label": caption.label,
         "unit": caption.unit,
         "likely": text(value.likely),
         "low": None if low is None else text(low),
         "high": None if high is None else text(high),
-        "distribution": value.distribution if given else "fixed",
+        "distribution": "fixed" if low is None else value.distribution,
         "correlation_group": caption.correlation_group,
         "correlation_sign": caption.correlation_sign,
         "topic": caption.topic,

@@ -43,6 +43,11 @@ def weeks_in_months(weeks: Factor) -> Factor:
     return {"divide": [{"product": [weeks, const(DAYS_PER_WEEK * MONTHS_PER_YEAR)]}, const(DAYS_PER_YEAR)]}
 
 
+def days_in_months(days: Factor) -> Factor:
+    """Days × 12 / 365."""
+    return {"divide": [{"product": [days, const(MONTHS_PER_YEAR)]}, const(DAYS_PER_YEAR)]}
+
+
 def product(factors: Sequence[Factor]) -> Factor:
     return factors[0] if len(factors) == 1 else {"product": list(factors)}
 

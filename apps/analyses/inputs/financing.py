@@ -19,6 +19,7 @@ _FIGURES = {
     },
 }
 _DEFAULTS = {"share": "1", "residual_share": "0"}
+_DEFAULT_TERM_MONTHS = 36
 
 
 def financing_entry(context: Context, option: Option, phases: Sequence[PhaseFacts]) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def financing_entry(context: Context, option: Option, phases: Sequence[PhaseFact
         return {"kind": "cash"}
     if kind not in _FIGURES:
         raise InputError(f"Option {option.letter}, financing", kind, "cash, loan or lease")
-    entry: dict[str, Any] = {"kind": kind, "term_months": int(stored.get("term_months") or 36)}
+    entry: dict[str, Any] = {"kind": kind, "term_months": _term(option, stored)}
     for name, (label, unit) in _FIGURES[kind].items():
         entry[name] = _figure(
             context, option, stored, name, Caption(label=f"{label}, option {option.letter}", unit=unit)
@@ -41,8 +42,18 @@ def financing_entry(context: Context, option: Option, phases: Sequence[PhaseFact
     return entry
 
 
+def _term(option: Option, stored: Mapping[str, Any]) -> int:
+    given = stored.get("term_months")
+    text = str(_DEFAULT_TERM_MONTHS if given in (None, "") else given)
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"Option {option.letter}, financing.term_months", given, "a whole number of months from 1")
+    return int(text)
+
+
 def _figure(context: Context, option: Option, stored: Mapping[str, Any], name: str, caption: Caption) -> Factor:
-    value = stored.get(name) or _DEFAULTS.get(name)
+    value = stored.get(name)
+    if value in (None, ""):
+        value = _DEFAULTS.get(name)
     if value is None:
         raise InputError(f"{caption.label}", "not given", "given for this kind of financing")
     origin = source("option", text=stored.get("source", ""), ref=f"financing.{name}")

@@ -1,17 +1,18 @@
 """Quoted lines as dated costs: quantity × price, when it is paid, and how the books treat it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from apps.analyses.inputs.book import Caption, Range, line_source, source
+from apps.analyses.inputs.book import Caption, Range, line_source, quote_source, source
 from apps.analyses.inputs.context import Context
 from apps.analyses.inputs.factors import (
     Anchor,
     Factor,
     anchor,
     const,
+    days_in_months,
     line,
     monthly,
     once,
@@ -29,6 +30,7 @@ HARDWARE = (LineKind.COMPUTE, LineKind.FABRIC, LineKind.STORAGE)
 # kinds whose prices move together with what a GPU costs
 GPU_PRICED_ROWS = ("compute_nodes", "gpu_rental", "gpu_on_demand", "gpu_spot")
 PERIODS = {"hour": "hour", "month": "month", "year": "year"}
+SHARE_PERIODS = {"month": "month", "year": "year"}  # nobody quotes a percentage for one hour
 # kinds of which a phase may take a share; installing, onboarding and sites are paid whole
 SCALED_KINDS = (*HARDWARE, LineKind.CLOUD, LineKind.SOFTWARE, LineKind.SUPPORT)
 
@@ -78,7 +80,13 @@ def quoted_lines(facts: PhaseFacts, taken: set[str]) -> list[QuotedLine]:
     lines = sorted(version.lines.all(), key=lambda item: item.position)
     for item in lines:
         item.quote_version = version  # the row at hand, so that its source needs no further query
-    return _named(facts, lines, taken)
+    return _named(facts, [item for item in lines if not item.included], taken)
+
+
+def included_lines(facts: PhaseFacts) -> list[QuotedLine]:
+    """The lines of the phase's quote that say that something is covered by the others; they carry no cost."""
+    version = facts.phase.quote_version
+    return [] if version is None else _named(facts, [item for item in version.lines.all() if item.included], set())
 
 
 def extra_lines(facts: PhaseFacts, taken: set[str]) -> list[QuotedLine]:
@@ -94,9 +102,8 @@ def _named(facts: PhaseFacts, lines: Sequence[QuoteLine], taken: set[str]) -> li
         row = comparison_row(item)
         names[row] = names.get(row, 0) + 1
         name = row if names[row] == 1 else f"{row}.{names[row]}"
-        if not item.included:
-            key = free_key(taken, f"{facts.option.letter}.{name}")
-            found.append(QuotedLine(facts=facts, quote_line=item, key=key, row=row, name=name))
+        key = free_key(taken, f"{facts.option.letter}.{name}")
+        found.append(QuotedLine(facts=facts, quote_line=item, key=key, row=row, name=name))
     return found
 
 
@@ -110,25 +117,66 @@ def free_key(taken: set[str], wanted: str) -> str:
     return key
 
 
-_DECIMALS = (
-    "quantity",
-    "unit_price_low",
-    "unit_price_likely",
-    "unit_price_high",
-    "discount_fraction",
-    "escalation_fraction_per_year",
-    "start_month",
-    "term_months",
-)
+# name in an extra line -> field of a quote line
+_DECIMALS = {
+    name: name
+    for name in (
+        "quantity",
+        "unit_price_low",
+        "unit_price_likely",
+        "unit_price_high",
+        "discount_fraction",
+        "escalation_fraction_per_year",
+        "start_month",
+        "term_months",
+    )
+} | {"discount": "discount_fraction"}
 _TEXTS = ("kind", "comparison_key", "description", "unit", "currency", "charge", "period", "percent_of", "starts")
+SIGNED = ("unit_price", "escalation")  # a credit has a negative price, and prices may fall
+_CHOICES = {
+    "kind": LineKind.values,
+    "charge": QuoteLine.Charge.values,
+    "period": QuoteLine.Period.values,
+    "percent_of": [*LineKind.values, "hardware"],
+    "starts": ["signature", "delivery", "acceptance", "ready", "month"],
+}
 
 
-def _from_json(facts: PhaseFacts, position: int, raw: dict[str, Any]) -> QuoteLine:
-    values: dict[str, Any] = {name: raw[name] for name in _TEXTS if raw.get(name)}
-    values |= {name: Decimal(str(raw[name])) for name in _DECIMALS if raw.get(name) not in (None, "")}
+def _from_json(facts: PhaseFacts, position: int, raw: Any) -> QuoteLine:
+    place = f"Option {facts.option.letter}, extra line {position}"
+    if not isinstance(raw, Mapping):
+        raise InputError(place, raw, "an object with the names of quote lines")
+    for name in raw:
+        if name not in (*_TEXTS, *_DECIMALS, "source"):
+            raise InputError(f"{place}, {name}", raw[name], f"left out; a line has {', '.join((*_TEXTS, *_DECIMALS))}")
+    values: dict[str, Any] = {name: _word(f"{place}, {name}", name, raw[name]) for name in _TEXTS if raw.get(name)}
+    values |= {
+        field: _decimal(f"{place}, {name}", raw[name], signed=field.startswith(SIGNED))
+        for name, field in _DECIMALS.items()
+        if raw.get(name) not in (None, "")
+    }
+    for name in ("kind", "charge", *(["period"] if values.get("charge") == QuoteLine.Charge.RECURRING else [])):
+        if name not in values:
+            raise InputError(f"{place}, {name}", "not given", f"one of {', '.join(_CHOICES[name])}")
     values.setdefault("currency", facts.option.assessment.currency)
     values.setdefault("quantity", Decimal(1))
-    return QuoteLine(position=position, source_ref=str(raw.get("source", "")), **values)
+    return QuoteLine(position=position, source_ref=str(raw.get("source") or ""), **values)
+
+
+def _word(place: str, name: str, value: Any) -> str:
+    if not isinstance(value, str) or value not in _CHOICES.get(name, [value]):
+        raise InputError(place, value, f"one of {', '.join(_CHOICES[name])}" if name in _CHOICES else "text")
+    return value
+
+
+def _decimal(place: str, value: Any, *, signed: bool = False) -> Decimal:
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if isinstance(value, bool) or not number.is_finite() or (number < 0 and not signed):
+        raise InputError(place, value, "a number" if signed else "a number, zero or more")
+    return number
 
 
 # The cost of one line ------------------------------------------------------------------------------------------------
@@ -147,25 +195,52 @@ def unit_price(context: Context, item: QuotedLine) -> list[Factor]:
         raise InputError(f"{item.key}, unit price", "not given", "a price")
     value = Range(likely=quote_line.unit_price_likely, low=quote_line.unit_price_low, high=quote_line.unit_price_high)
     share = bool(quote_line.percent_of)
-    unit = "% a year" if share else f"{quote_line.currency}/{quote_line.unit or 'unit'}"
-    if not share and not item.one_off:
-        unit += f"-{PERIODS[quote_line.period]}"
     grouped = item.row in GPU_PRICED_ROWS and not share
     caption = Caption(
         label=f"{_label(item)}, {'percentage' if share else 'unit price'}",
-        unit=unit,
+        unit=_share_unit(item) if share else _price_unit(item),
         correlation_group="gpu_price" if grouped else None,
     )
     key = context.book.add(item.input_keys("unit_price"), value, caption, _source(item))
-    if share:
-        return [percent(key)]
-    factors: list[Factor] = [key]
-    if quote_line.discount_fraction:
-        discount = Caption(label=f"{_label(item)}, discount", unit="of price")
-        off = Range(likely=quote_line.discount_fraction)
-        factors.append({"one_minus": context.book.add(item.input_keys("discount"), off, discount, _source(item))})
-    rate = context.fx(quote_line.currency)
+    factors: list[Factor] = [percent(key) if share else key, *_discount(context, item)]
+    rate = None if share else context.fx(quote_line.currency)  # a share is of prices already in the base currency
     return factors if rate is None else [*factors, rate]
+
+
+def _price_unit(item: QuotedLine) -> str:
+    unit = f"{item.quote_line.currency}/{item.quote_line.unit or 'unit'}"
+    return unit if item.one_off else f"{unit}-{_period(item, PERIODS)}"
+
+
+def _share_unit(item: QuotedLine) -> str:
+    return "% of price" if item.one_off else f"% a {_period(item, SHARE_PERIODS)}"
+
+
+def _period(item: QuotedLine, known: Mapping[str, str]) -> str:
+    period = item.quote_line.period
+    if period not in known:
+        raise InputError(f"{_place(item)}, period", period or "not given", f"one of {', '.join(known)}")
+    return known[period]
+
+
+def _discount(context: Context, item: QuotedLine) -> list[Factor]:
+    """What is left of the price after the discount, as a factor; none without a discount."""
+    off = item.quote_line.discount_fraction
+    if not off:
+        return []
+    if not 0 <= off <= 1:
+        raise InputError(f"{_place(item)}, discount", off, "from 0 to 1")
+    caption = Caption(label=f"{_label(item)}, discount", unit="of price")
+    key = context.book.add(item.input_keys("discount"), Range(likely=off), caption, _source(item))
+    return [{"one_minus": key}]
+
+
+def _place(item: QuotedLine) -> str:
+    """Where a line stands, for messages: vendor and number of its quote, or the option, and the line."""
+    version = item.facts.phase.quote_version
+    if item.own or version is None:
+        return f"Option {item.facts.option.letter}, extra line {item.quote_line.position}"
+    return f"{version.quote.vendor.name} {version.quote.number}, line {item.quote_line.position}"
 
 
 def line_entry(context: Context, item: QuotedLine, siblings: Sequence[QuotedLine]) -> dict[str, Any]:
@@ -174,7 +249,7 @@ def line_entry(context: Context, item: QuotedLine, siblings: Sequence[QuotedLine
     factors: list[Factor] = []
     if item.given:
         factors = unit_price(context, item)
-        if base is None or item.quote_line.quantity != 1:
+        if base is None:
             factors = [quantity(context, item), *factors]
         if not item.one_off:
             factors += per_month(item.quote_line.period)
@@ -198,20 +273,27 @@ def _percentage_base(item: QuotedLine, siblings: Sequence[QuotedLine]) -> list[s
     of = item.quote_line.percent_of
     if not of:
         return None
+    if item.given and item.quote_line.quantity != 1:
+        raise InputError(
+            f"{_place(item)}, quantity",
+            text(item.quote_line.quantity),
+            "1: the quantity of a percentage line must be 1, its period says how often the percentage is due",
+        )
     kinds = HARDWARE if of == "hardware" else (of,)
     keys = [other.key for other in siblings if other.capital and other.given and other.quote_line.kind in kinds]
     if not keys and item.given:
-        raise InputError(f"{item.key}, percent of", of, "a kind that the quote has one-off lines of")
+        raise InputError(f"{_place(item)}, percent of", of, "a kind that the quote has one-off lines of")
     return keys
 
 
 def _formula(item: QuotedLine) -> str:
     if not item.given:
         return "not given"
+    last = "" if item.one_off else {"hour": " × 730 h", "year": " ÷ 12"}.get(item.quote_line.period, "")
+    off = " × (1 − discount)" if item.quote_line.discount_fraction else ""
     if item.quote_line.percent_of:
-        return f"percentage × price of {item.quote_line.percent_of}" + ("" if item.one_off else " ÷ 12")
-    last = {"hour": " × 730 h", "year": " ÷ 12"}.get(item.quote_line.period, "")
-    return f"quantity × unit price{'' if item.one_off else last}"
+        return f"percentage{off} × price of {item.quote_line.percent_of}{last}"
+    return f"quantity × unit price{off}{last}"
 
 
 def _label(item: QuotedLine) -> str:
@@ -265,17 +347,33 @@ def _once(context: Context, item: QuotedLine) -> dict[str, Any]:
         return once(named or item.facts.order)
     if sum((Decimal(str(part["share"])) for part in milestones), Decimal(0)) != 1:
         raise InputError(f"{version}, payment milestones", milestones, "shares that add up to 1")
-    return {"kind": "once", "milestones": [_milestone(item.facts, part) for part in milestones]}
+    wait = _payment_wait(context, item.facts)
+    return {"kind": "once", "milestones": [_milestone(item.facts, part, wait) for part in milestones]}
 
 
-def _milestone(facts: PhaseFacts, part: dict[str, Any]) -> dict[str, Any]:
+def _payment_wait(context: Context, facts: PhaseFacts) -> Factor | None:
+    """The months from a milestone, when the vendor sends its invoice, to the payment; None when the quote has none."""
+    version = facts.phase.quote_version
+    given = version.terms.get("payment_days") if version is not None else None
+    if version is None or not given or given["value"] in (None, ""):
+        return None
+    caption = Caption(label=f"Days to pay, {version.quote.vendor.name}", unit="days")
+    value = Range(likely=_decimal(f"{version}, payment_days", given["value"]))
+    origin = quote_source(version, given.get("ref", ""))
+    return days_in_months(context.book.add(versioned_keys(facts.phase, "payment_days"), value, caption, origin))
+
+
+def _milestone(facts: PhaseFacts, part: dict[str, Any], wait: Factor | None) -> dict[str, Any]:
     anchors = {"signature": facts.order, "delivery": facts.delivery, "acceptance": facts.ready}
     if part.get("anchor") not in anchors:
         raise InputError("payment milestone", part.get("anchor"), "signature, delivery or acceptance")
     at = dict(anchors[part["anchor"]])
     weeks = Decimal(str(part.get("offset_weeks") or 0))
-    if weeks:
-        at["offset_months"] = weeks_in_months(const(weeks, "weeks after"))
+    later = [weeks_in_months(const(weeks, "weeks after"))] if weeks else []
+    if wait is not None:
+        later.append(wait)
+    if later:
+        at["offset_months"] = later[0] if len(later) == 1 else {"sum": later}
     return {"share": const(part["share"]), "at": at}
 
 
@@ -328,7 +426,7 @@ def end_month(context: Context, facts: PhaseFacts) -> Factor:
         others = {f"{facts.option.letter}.{n}": phase for n, phase in enumerate(_in_order(facts), start=1)}
         return ready_month(context, others[facts.end["phase"]])
     if facts.end["event"] == "month":
-        return const(facts.end["month"])
+        return facts.end["offset_months"] or const(facts.end["month"])
     return const(context.assessment.horizon_months, "months of the horizon")
 
 

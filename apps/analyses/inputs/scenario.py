@@ -1,10 +1,13 @@
 """What a scenario changes in a finished document. The base document stays as it is."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
-from apps.analyses.inputs.book import Range
+from apps.analyses.inputs.book import Range, check_numbers
 from apps.analyses.inputs.factors import text
+from apps.assumptions.selectors import assumption_bounds
+from apps.assumptions.services import check_bounds
 from apps.engine.errors import InputError
 
 
@@ -13,31 +16,44 @@ def with_overrides(
 ) -> dict[str, Any]:
     """The document with some inputs replaced; a likely value alone fixes the input at it.
 
-    Raises `InputError` for a key that the document does not have.
+    Raises `InputError` for a key that the document does not have and for a number that the input does not allow.
     """
-    inputs = dict(document["inputs"])
+    inputs, limits = dict(document["inputs"]), assumption_bounds()
     for key, values in overrides.items():
         if key not in inputs:
             raise InputError(key, "not an input of this assessment", "the key of an input")
-        inputs[key] = _overridden(key, inputs[key], values, name)
+        inputs[key] = _overridden(key, inputs[key], values, name, _limits(key, limits))
     return {**document, "inputs": inputs}
 
 
-def _overridden(key: str, base: Mapping[str, Any], values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = Range.of({"likely": base["likely"], **values})
-    low, high = value.low, value.high
-    if low is not None and high is not None and not low <= value.likely <= high:
-        raise InputError(key, f"{low} / {value.likely} / {high}", "low, likely and high in rising order")
-    ranged = low is not None and high is not None
+Limits = tuple[Decimal | None, Decimal | None]
+
+
+def _limits(key: str, limits: Mapping[str, Limits]) -> Limits | None:
+    """The bounds of an assumption, also where an option has its own under its letter."""
+    return limits.get(key) or limits.get(key.partition(".")[2])
+
+
+def _overridden(
+    key: str, base: Mapping[str, Any], values: Mapping[str, Any], name: str, limits: Limits | None
+) -> dict[str, Any]:
+    try:
+        value = Range.of({"likely": base["likely"], **values})
+    except InputError as error:
+        raise InputError(f"{key}, {error.name}", error.value, error.requirement) from None
+    low, high = value.bounds
+    check_numbers(key, base["unit"], low, value.likely, high)
+    if limits is not None:
+        check_bounds(key, [number for number in (low, value.likely, high) if number is not None], *limits)
     distribution = base["distribution"] if base["distribution"] != "fixed" else "triangular"
     origin = {**base["source"], "status": "scenario"}
     origin["text"] = f"Scenario {name}; before: {_range_text(base)}, {base['source']['text']}".strip(" ,")
     return {
         **base,
         "likely": text(value.likely),
-        "low": text(low) if ranged and low is not None else None,
-        "high": text(high) if ranged and high is not None else None,
-        "distribution": distribution if ranged else "fixed",
+        "low": None if low is None else text(low),
+        "high": None if high is None else text(high),
+        "distribution": "fixed" if low is None else distribution,
         "source": origin,
     }
 
