@@ -7,16 +7,14 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from apps.accounts.models import Client
 from apps.accounts.permissions import Actor
 from apps.analyses.rules.services import waive
 from apps.assessments.models import Assessment, Option
-from apps.assessments.spec import SpecError, load_assessment, plain
+from apps.assessments.spec import SpecError, at, load_assessment, plain
 from apps.assumptions.services import set_assumption, set_fx_rate
-from apps.engine.errors import EngineError
 from apps.intake.models import ImportBatch
 from apps.intake.services import answer, commit_import, preview_upload, undo_import
 from apps.vendors.models import QuoteVersion
@@ -61,43 +59,20 @@ def load_spec(
 def _load_rest(
     spec: Mapping[str, Any], *, by: Actor, client: Client, versions: Mapping[str, QuoteVersion]
 ) -> Assessment:
-    with _at("$"):
-        assessment = load_assessment(spec, by=by, client=client, quote_versions=versions)
+    assessment = load_assessment(spec, by=by, client=client, quote_versions=versions)
     for number, rate in enumerate(spec.get("fx_rates", [])):
-        with _at(f"$.fx_rates[{number}]"):
+        with at(f"$.fx_rates[{number}]"):
             set_fx_rate(by=by, client=client, **_rate(rate))
     for number, item in enumerate(spec.get("assumptions", [])):
-        with _at(f"$.assumptions[{number}]"):
+        with at(f"$.assumptions[{number}]"):
             set_assumption(by=by, client=client, **_assumption(item, assessment))
     for number, item in enumerate(spec.get("roadmap", [])):
-        with _at(f"$.roadmap[{number}]"):
+        with at(f"$.roadmap[{number}]"):
             add_roadmap_item(by=by, assessment=assessment, values=plain(dict(item)))
     for number, item in enumerate(spec.get("waivers", [])):
-        with _at(f"$.waivers[{number}]"):
+        with at(f"$.waivers[{number}]"):
             _waive(item, by=by, assessment=assessment)
     return assessment
-
-
-class _at:  # noqa: N801  # reads as a word of the with statement
-    """Turns what a service refuses into a `SpecError` that names the place in the spec."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, EngineError):
-            raise SpecError(f"{self.path}: {error}") from None
-        if isinstance(error, ValidationError):
-            raise SpecError(f"{self.path}: {'; '.join(_messages(error))}") from None
-
-
-def _messages(error: ValidationError) -> list[str]:
-    if hasattr(error, "error_dict"):
-        return [f"{name}: {' '.join(found)}" for name, found in error.message_dict.items()]
-    return list(error.messages)
 
 
 # Quotes --------------------------------------------------------------------------------------------------------------

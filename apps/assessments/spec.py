@@ -1,7 +1,8 @@
 """Assessment specs: one JSON file with a whole assessment, checked against the published schema, then stored."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError as DjangoValidationError
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError, best_match
 
@@ -22,7 +24,7 @@ from apps.assessments.services import (
     create_option,
     set_staff,
 )
-from apps.engine.errors import InputError
+from apps.engine.errors import EngineError, InputError
 from apps.racks.models import RackConfiguration
 from apps.racks.services import create_configuration
 from apps.vendors.models import QuoteVersion
@@ -134,20 +136,39 @@ def load_assessment(
 ) -> Assessment:
     """Store assessment, configurations and options of a checked spec; the caller holds the transaction.
 
-    `quote_versions` holds what the import made of the spec's quotes, by their keys. Raises `InputError` or
-    `ValidationError` of Django where a value does not fit.
+    `quote_versions` holds what the import made of the spec's quotes, by their keys. Raises `SpecError` with the place
+    of a value that does not fit.
     """
     facts = plain(dict(spec["assessment"]))
     facts["demand"] = plain(spec.get("demand", []))
     facts["fictional"] = bool(spec["client"].get("fictional", False))
-    assessment = create_assessment(by=by, client=client, name=facts.pop("name"), values=facts)
-    configurations = {
-        item["key"]: _configuration(item, by=by, client=client, assessment=assessment)
-        for item in spec["configurations"]
-    }
-    for item in spec["options"]:
-        _option(item, by=by, assessment=assessment, configurations=configurations, quote_versions=quote_versions)
+    with at("$.assessment"):
+        assessment = create_assessment(by=by, client=client, name=facts.pop("name"), values=facts)
+    configurations = {}
+    for number, item in enumerate(spec["configurations"]):
+        with at(f"$.configurations[{number}]"):
+            configurations[item["key"]] = _configuration(item, by=by, client=client, assessment=assessment)
+    for number, item in enumerate(spec["options"]):
+        with at(f"$.options[{number}]"):
+            _option(item, by=by, assessment=assessment, configurations=configurations, quote_versions=quote_versions)
     return assessment
+
+
+@contextmanager
+def at(path: str) -> Iterator[None]:
+    """Turns what a service refuses into a `SpecError` that names the place in the spec."""
+    try:
+        yield
+    except EngineError as error:
+        raise SpecError(f"{path}: {error}") from None
+    except DjangoValidationError as error:
+        raise SpecError(f"{path}: {'; '.join(_refusals(error))}") from None
+
+
+def _refusals(error: DjangoValidationError) -> list[str]:
+    if hasattr(error, "error_dict"):
+        return [f"{name}: {' '.join(found)}" for name, found in error.message_dict.items()]
+    return list(error.messages)
 
 
 def plain(value: Any) -> Any:
@@ -200,9 +221,7 @@ def _check_phase_ends(item: Mapping[str, Any]) -> None:
     for place, phase in enumerate(item["phases"], start=1):
         ends = phase.get("ends_when_ready")
         if ends is not None and (ends == place or ends > len(item["phases"])):
-            raise InputError(
-                f"option {item['letter']}, phase {place}, ends_when_ready", ends, "the place of another phase"
-            )
+            raise InputError(f"phase {place}, ends_when_ready", ends, "the place of another phase")
 
 
 def spec_date(spec: Mapping[str, Any]) -> date:

@@ -125,3 +125,38 @@ def test_text_that_is_no_spec_is_refused_with_the_reason(text, message):
 def test_a_missing_file_is_refused_by_its_name(tmp_path):
     with pytest.raises(SpecError, match=r"no_such\.json"):
         read_spec(tmp_path / "no_such.json")
+
+
+def extra_line(spec, **values):
+    line = {"kind": "service", "description": "Guard", "charge": "recurring", "period": "month"} | values
+    spec["options"][1]["extra_lines"] = [{name: value for name, value in line.items() if value is not None}]
+    return spec
+
+
+def test_an_extra_line_takes_the_names_of_quote_lines(spec):
+    check_spec(extra_line(spec, quantity=2, unit_price_likely="10.5", discount="0.1", starts="delivery"))
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"period": None}, "'period' is a required property"),
+        ({"unit_price_likely": "many"}, "extra_lines[0].unit_price_likely"),
+        ({"unit_prize_likely": 3}, "'unit_prize_likely' was unexpected"),
+        ({"discount": "1.2"}, "extra_lines[0].discount"),
+        ({"discount": -0.1}, "extra_lines[0].discount"),
+        ({"quantity": "-2"}, "extra_lines[0].quantity"),
+    ],
+)
+def test_an_extra_line_that_cannot_be_used_is_refused_by_its_path(spec, values, told):
+    with pytest.raises(SpecError) as error:
+        check_spec(extra_line(spec, **values))
+    assert str(error.value).startswith("$.options[1].extra_lines[0]")
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(("field", "value"), [("goodput_likely", "1.5"), ("availability", 2), ("it_load_kw_low", -1)])
+def test_a_figure_of_a_configuration_out_of_range_is_refused_by_its_path(spec, field, value):
+    spec["configurations"][0][field] = value
+    with pytest.raises(SpecError, match=rf"^\$\.configurations\[0\]\.{field}"):
+        check_spec(spec)
