@@ -20,6 +20,7 @@ from apps.analyses.inputs.factors import (
     weeks_in_months,
 )
 from apps.assessments.models import Option, OptionPhase
+from apps.assessments.services import check_phase_ends
 from apps.engine.errors import InputError
 from apps.racks.models import RackConfiguration
 
@@ -70,6 +71,7 @@ def versioned_keys(phase: OptionPhase, name: str) -> list[str]:
 
 def phases_of(option: Option, horizon_months: int) -> list[PhaseFacts]:
     phases = sorted(option.phases.all(), key=lambda phase: phase.position)
+    check_phase_ends({phase.position: phase.ends_when_ready for phase in phases})
     keys = {phase.position: f"{option.letter}.{number}" for number, phase in enumerate(phases, start=1)}
     return [
         PhaseFacts(

@@ -19,7 +19,7 @@ from apps.analyses.inputs.factors import (
     product,
 )
 from apps.analyses.inputs.phases import PhaseFacts, configured, last_end
-from apps.analyses.inputs.quoted import HARDWARE, QuotedLine, free_key
+from apps.analyses.inputs.quoted import HARDWARE, QuotedLine, free_key, included_lines
 from apps.analyses.inputs.rows import row_label
 from apps.assessments.models import Option, OptionStaff
 from apps.engine.errors import InputError
@@ -183,12 +183,13 @@ def _is(item: QuotedLine, kind: str) -> bool:
 def support_lines(
     context: Context, facts: PhaseFacts, items: Sequence[QuotedLine], taken: set[str]
 ) -> list[dict[str, Any]]:
-    """Support of fabric and storage where the quote has no line for it."""
+    """Support of fabric and storage where the quote has no line for it, charged or included."""
     lines = []
+    covering = [*items, *included_lines(facts)]
     for kind in ("fabric", "storage"):
         assumption = f"{kind}_support_fraction_per_year"
         base = hardware_of(items, kind)
-        if base and not _has_support(items, kind) and context.can_be_positive(assumption, facts.option):
+        if base and not _has_support(covering, kind) and context.can_be_positive(assumption, facts.option):
             lines.append(
                 _yearly_share(
                     context,
@@ -217,7 +218,7 @@ def insurance_lines(
     context: Context, facts: PhaseFacts, items: Sequence[QuotedLine], taken: set[str]
 ) -> list[dict[str, Any]]:
     base = [item for kind in HARDWARE for item in hardware_of(items, kind)]
-    quoted = any(item.row == "insurance" for item in items)
+    quoted = any(item.row == "insurance" for item in [*items, *included_lines(facts)])
     if not base or quoted or not context.can_be_positive("insurance_fraction_per_year", facts.option):
         return []
     return [
