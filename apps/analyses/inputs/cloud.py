@@ -1,32 +1,24 @@
 """Rented GPU-hours: committed hours used and not used, overage on demand, and spot with what interruptions lose.
 
-A commitment bills all its hours. Where the assessment states a demand, the hours beyond it are a line of their own;
-accelerators of the phase beyond the commitment are billed only as far as they are wanted.
+A commitment bills all its hours. Where the assessment states a demand, it is met in this order, month by month: by
+machines of the option's own, by commitments, then by what is billed as used; within each by phase, and in a quote by
+line. Committed hours beyond the demand are a line of their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from apps.analyses.inputs.book import Caption, Range, source
 from apps.analyses.inputs.context import Context
-from apps.analyses.inputs.factors import (
-    HOURS_A_MONTH,
-    Anchor,
-    Factor,
-    anchor,
-    const,
-    line,
-    minutes_in_hours,
-    monthly,
-    text,
-)
-from apps.analyses.inputs.phases import PhaseFacts, accelerators, configured, ready_month
-from apps.analyses.inputs.quoted import QuotedLine, end_month, free_key, quantity, unit_price
+from apps.analyses.inputs.factors import HOURS_A_MONTH, Factor, line, minutes_in_hours, text
+from apps.analyses.inputs.phases import PhaseFacts, configured
+from apps.analyses.inputs.quoted import QuotedLine, free_key, quantity, timing, unit_price
+from apps.analyses.inputs.rentals import Supply, nothing_quoted
 from apps.analyses.inputs.rows import row_label
+from apps.analyses.inputs.windows import Calendar, Window, quantity_bounds, total
 from apps.engine.errors import InputError
-from apps.racks.models import RackConfiguration
 
 
 @dataclass(frozen=True)
@@ -35,29 +27,62 @@ class Stretch:
 
     first: Decimal
     last: Decimal | None
-    demand: Decimal | None
+    demand: Factor | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rental:
-    """What a cloud phase rents: a committed number of accelerators, and more that are billed as used."""
-
-    committed: Factor
-    committed_likely: Decimal
-    capacity: Factor
-    capacity_likely: Decimal
-    rate: list[Factor]
+Part = tuple[str, list[Factor], str, bool]
+"""Row, factors, formula, and whether the price is that of the quote and rises with it."""
 
 
-def is_rental(item: QuotedLine) -> bool:
-    """Whether the line is the hourly price of accelerators in the cloud, which follows commitment and demand."""
-    return item.facts.cloud and item.row == "gpu_rental" and item.quote_line.period == "hour" and item.given
+def rental_lines(
+    context: Context, items: Sequence[QuotedLine], supplies: Sequence[Supply], taken: set[str]
+) -> list[dict[str, Any]]:
+    """The lines of a phase's hourly prices: committed, not used, on demand, spot."""
+    keys = {item.key for item in items}  # set aside for the quoted lines, one each
+    lines = [_nothing(context, item) for item in items if nothing_quoted(item)]
+    for number, supply in enumerate(supplies):
+        tranche = supply.tranche
+        if tranche is None or supply.phase != items[0].facts.key:
+            continue
+        item = tranche.item
+        for window, (row, factors, formula, rises) in _billed(context, supply, supplies[:number]):
+            name = item.key if row == item.row else f"{item.facts.option.letter}.{row}"
+            key = item.key if row == item.row and item.key in keys else free_key(taken, name)
+            keys.discard(key)
+            when = {**tranche.timing, "from": window.start, "to": window.end}
+            lines.append(_line(key, row, item, factors, when if rises else {**when, "escalation": None}, formula))
+    return lines
 
 
-def stretches(demand: Sequence[dict[str, Any]], horizon_months: int) -> list[Stretch]:
+def _line(
+    key: str, row: str, item: QuotedLine, factors: list[Factor], when: Mapping[str, Any], formula: str
+) -> dict[str, Any]:
+    return line(
+        key,
+        row,
+        label=row_label(row),
+        detail=item.quote_line.description,
+        group="cloud",
+        category="cloud",
+        factors=factors,
+        timing=when,
+        formula=formula,
+    )
+
+
+def _nothing(context: Context, item: QuotedLine) -> dict[str, Any]:
+    """The line of a price for no accelerators: it stands there, so that the 0 is seen."""
+    factors = [quantity(context, item), *unit_price(context, item), HOURS_A_MONTH]
+    return _line(
+        item.key, item.row, item, factors, timing(context, item), "quantity 0 × rate × 730 h: nothing is billed"
+    )
+
+
+# Demand ---------------------------------------------------------------------------------------------------------------
+def stretches(context: Context) -> list[Stretch]:
     """The months up to the horizon, cut at the steps of the demand."""
-    steps = sorted((Decimal(str(step["from_month"])), _likely(step["n_accelerators"])) for step in demand)
-    steps = [step for step in steps if step[0] < horizon_months]
+    steps = [(Decimal(entry["from_month"]), entry["n_accelerators"]) for entry in demand_entries(context)]
+    steps = [step for step in steps if step[0] < context.assessment.horizon_months]
     ends = [step[0] for step in steps[1:]] + [None] * bool(steps)
     found = [Stretch(first, last, wanted) for (first, wanted), last in zip(steps, ends, strict=True)]
     if not steps or steps[0][0] > 0:
@@ -65,123 +90,105 @@ def stretches(demand: Sequence[dict[str, Any]], horizon_months: int) -> list[Str
     return found
 
 
-def _likely(value: Any) -> Decimal:
-    return Decimal(str(value["likely"] if isinstance(value, dict) else value))
-
-
-def rental_lines(context: Context, item: QuotedLine, taken: set[str]) -> list[dict[str, Any]]:
-    """The lines of one hourly price: committed, not used, on demand, spot; merged over stretches that are alike."""
-    rental = _rental(context, item)
-    found: list[dict[str, Any]] = []
-    for stretch in _merged(stretches(context.assessment.demand, context.assessment.horizon_months), rental):
-        timing = monthly(*_window(context, item.facts, stretch))
-        for row, factors, formula in _parts(context, item, rental, stretch.demand):
-            name = item.key if row == item.row else f"{item.facts.option.letter}.{row}"
-            # the first line takes the key that was set aside for the quoted line
-            key = item.key if row == item.row and not found else free_key(taken, name)
-            found.append(
-                line(
-                    key,
-                    row,
-                    label=row_label(row),
-                    detail=item.quote_line.description,
-                    group="cloud",
-                    category="cloud",
-                    factors=factors,
-                    timing=timing,
-                    formula=formula,
-                )
-            )
-    return found
-
-
-def _rental(context: Context, item: QuotedLine) -> Rental:
-    configuration, facts = item.facts.configuration, item.facts
-    quoted = quantity(context, item)
-    quoted_likely = item.quote_line.quantity * item.scale
-    share_caption = Caption(label=f"Committed share, {configuration.name}", unit="of quoted", topic="demand")
-    share = configured(context, facts, "committed_fraction", share_caption)
-    own = facts.phase.n_accelerators or configuration.n_accelerators
-    capacity = accelerators(context, facts) if own else quoted
-    capacity_likely = Decimal(own) if own else quoted_likely
-    on_demand = configuration.template == RackConfiguration.Template.CLOUD_ON_DEMAND
-    if on_demand:
-        committed, committed_likely = const(0), Decimal(0)
-    elif share is None:
-        committed, committed_likely = quoted, quoted_likely
-    else:
-        committed = {"product": [quoted, share]}
-        committed_likely = quoted_likely * (configuration.committed_fraction or 0)
-    return Rental(
-        committed=committed,
-        committed_likely=committed_likely,
-        capacity=capacity,
-        capacity_likely=max(capacity_likely, quoted_likely),
-        rate=unit_price(context, item),
-    )
-
-
-def _merged(parts: list[Stretch], rental: Rental) -> list[Stretch]:
+def _merged(context: Context, parts: Sequence[Stretch], enough: float) -> list[Stretch]:
     """Neighbouring stretches in which demand makes no difference to what is billed, as one."""
     found: list[Stretch] = []
     for part in parts:
-        enough = part.demand is not None and part.demand >= rental.capacity_likely
-        wanted = None if enough else part.demand
-        if found and found[-1].demand == wanted:
-            found[-1] = Stretch(found[-1].first, part.last, wanted)
+        plenty = part.demand is not None and quantity_bounds(context, part.demand)[0] >= enough
+        wanted = None if plenty else part.demand
+        if found and found[-1].demand is None and wanted is None:
+            found[-1] = Stretch(found[-1].first, part.last, None)
         else:
             found.append(Stretch(part.first, part.last, wanted))
     return found
 
 
-def _window(context: Context, facts: PhaseFacts, stretch: Stretch) -> tuple[Anchor, Anchor]:
-    """The phase's months inside the stretch, exact in every draw of its lead time."""
-    ready = ready_month(context, facts.phase)
-    start, end = facts.ready, facts.end
-    if stretch.first > 0:
-        start = anchor("month", month="0", offset={"max": [ready, const(stretch.first)]})
-    if stretch.last is not None:
-        earlier: Factor = {"min": [end_month(context, facts), const(stretch.last)]}
-        end = anchor("month", month="0", offset={"max": [ready, earlier]})
-    return start, end
+def demand_entries(context: Context) -> list[dict[str, Any]]:
+    """The demand of the assessment for every option, each step an input."""
+    entries = []
+    for step in sorted(context.assessment.demand, key=lambda item: Decimal(str(item["from_month"]))):
+        month = text(step["from_month"])
+        caption = Caption(label=f"Accelerators wanted from month {month}", unit="accelerators", topic="demand")
+        origin = source("assumption", text=step.get("source", "Demand of the assessment"), ref="demand")
+        key = context.book.add(f"demand.{month}", Range.of(step["n_accelerators"]), caption, origin)
+        entries.append({"from_month": month, "n_accelerators": key})
+    return entries
 
 
-def _parts(
-    context: Context, item: QuotedLine, rental: Rental, demand: Decimal | None
-) -> list[tuple[str, list[Factor], str]]:
-    """Row, factors and formula of what is billed in one stretch."""
-    parts: list[tuple[str, list[Factor], str]] = []
-    bill = [*rental.rate, HOURS_A_MONTH]
-    wanted: Factor | None = None if demand is None else const(demand, "accelerators wanted")
-    short = wanted is not None and demand is not None and demand < rental.committed_likely
-    if rental.committed_likely > 0:
-        used = {"min": [rental.committed, wanted]} if short else rental.committed
-        parts.append((item.row, [used, *bill], "accelerators × rate × 730 h"))
-    if short:
-        unused: Factor = {"excess": [rental.committed, wanted]}
-        parts.append(("gpu_commitment_unused", [unused, *bill], "accelerators not used × rate × 730 h"))
-    if rental.capacity_likely > rental.committed_likely and (demand is None or demand > rental.committed_likely):
-        top = rental.capacity if wanted is None else {"min": [rental.capacity, wanted]}
-        extra: Factor = {"excess": [top, rental.committed]}
-        parts += _flexible(context, item, rental, extra)
-    return parts
+# What is billed -------------------------------------------------------------------------------------------------------
+def _billed(context: Context, supply: Supply, earlier: Sequence[Supply]) -> Iterator[tuple[Window, Part]]:
+    """What the hours of a supply cost, in windows in which neither the demand nor what comes before it changes."""
+    calendar = Calendar(context, _facts(supply).option)
+    earlier = [each for each in earlier if calendar.meet(supply.window, each.window)]
+    enough = sum(quantity_bounds(context, each.size)[1] for each in (*earlier, supply))
+    for stretch in _merged(context, stretches(context), enough):
+        window = calendar.within(supply.window, stretch.first, stretch.last)
+        if calendar.empty(window):
+            continue
+        for part_window, wanted in _left(calendar, window, stretch.demand, earlier):
+            parts = _committed(context, supply, wanted) if supply.committed else _flexible(context, supply, wanted)
+            yield from ((part_window, part) for part in parts)
 
 
-def _flexible(context: Context, item: QuotedLine, rental: Rental, extra: Factor) -> list[tuple[str, list[Factor], str]]:
-    """Accelerators beyond the commitment: a share on spot, the rest on demand."""
-    name = item.facts.configuration.name
-    share_caption = Caption(label=f"Spot share, {name}", unit="of hours beyond the commitment", topic="demand")
-    rate_caption = Caption(label=f"On-demand rate, {name}", unit="USD/GPU-hour", correlation_group="gpu_price")
-    share = configured(context, item.facts, "spot_share", share_caption)
-    rate = configured(context, item.facts, "on_demand_usd_per_gpu_hour", rate_caption)
-    price = rental.rate if rate is None else _in_base_currency(context, rate)
+def _left(
+    calendar: Calendar, window: Window, demand: Factor | None, earlier: Sequence[Supply]
+) -> Iterator[tuple[Window, Factor | None]]:
+    """Parts of a window, each with the demand that earlier supplies leave."""
+    if demand is None:
+        yield window, None
+        return
+    windows: list[Window] = []
+    for each in earlier:
+        if each.window not in windows:
+            windows.append(each.window)
+    for piece in calendar.split(window, windows):
+        there = [each.size for each in earlier if windows.index(each.window) in piece.inside]
+        yield piece.window, {"excess": [demand, total(there)]} if there else demand
+
+
+def _facts(supply: Supply) -> PhaseFacts:
+    if supply.tranche is None:
+        raise InputError(supply.phase, "no hourly price", "an hourly price")
+    return supply.tranche.item.facts
+
+
+def _covers(context: Context, wanted: Factor, size: Factor) -> bool:
+    """Whether the demand takes all of a supply, within the ranges of the inputs."""
+    return quantity_bounds(context, wanted)[0] >= quantity_bounds(context, size)[1]
+
+
+def _committed(context: Context, supply: Supply, wanted: Factor | None) -> Iterator[Part]:
+    """All hours of a commitment: those that are wanted, and the others."""
+    if supply.tranche is None:
+        return
+    row, bill = supply.tranche.item.row, [*supply.tranche.rate, HOURS_A_MONTH]
+    if wanted is None or _covers(context, wanted, supply.size):
+        yield row, [supply.size, *bill], "accelerators × rate × 730 h", True
+        return
+    if quantity_bounds(context, wanted)[1] > 0:
+        yield row, [{"min": [supply.size, wanted]}, *bill], "accelerators × rate × 730 h", True
+    unused: Factor = {"excess": [supply.size, wanted]}
+    yield "gpu_commitment_unused", [unused, *bill], "accelerators not used × rate × 730 h", True
+
+
+def _flexible(context: Context, supply: Supply, wanted: Factor | None) -> Iterator[Part]:
+    """Accelerators beyond the commitments, as far as they are wanted: a share on spot, the rest on demand."""
+    if supply.tranche is None or (wanted is not None and quantity_bounds(context, wanted)[1] <= 0):
+        return
+    facts = supply.tranche.item.facts
+    all_wanted = wanted is None or _covers(context, wanted, supply.size)
+    extra: Factor = supply.size if all_wanted else {"min": [supply.size, wanted]}
+    caption = Caption(
+        label=f"Spot share, {facts.configuration.name}", unit="of hours beyond the commitment", topic="demand"
+    )
+    share = configured(context, facts, "spot_share", caption)
+    rate, own = supply.configured_rate, supply.configured_rate is None
+    price = supply.tranche.rate if rate is None else _in_base_currency(context, rate)
     rest: list[Factor] = [] if share is None else [{"one_minus": share}]
-    parts = [("gpu_on_demand", [extra, *rest, *price, HOURS_A_MONTH], "accelerators × on-demand rate × 730 h")]
+    yield "gpu_on_demand", [extra, *rest, *price, HOURS_A_MONTH], "accelerators × on-demand rate × 730 h", own
     if share is not None:
-        spot = _spot_price(context, item.facts)
         formula = "accelerators × spot rate × (1 + time lost) × 730 h"
-        parts.append(("gpu_spot", [extra, share, *spot, HOURS_A_MONTH], formula))
-    return parts
+        yield "gpu_spot", [extra, share, *_spot_price(context, facts), HOURS_A_MONTH], formula, False
 
 
 def _spot_price(context: Context, facts: PhaseFacts) -> list[Factor]:
@@ -213,15 +220,3 @@ def _in_base_currency(context: Context, rate: Factor) -> list[Factor]:
 
 def _missing(name: str, what: str) -> Exception:
     return InputError(f"{name}, {what}", "not given", "given where a share of the hours runs on spot")
-
-
-def demand_entries(context: Context) -> list[dict[str, Any]]:
-    """The demand of the assessment for every option, each step an input."""
-    entries = []
-    for step in sorted(context.assessment.demand, key=lambda item: Decimal(str(item["from_month"]))):
-        month = text(step["from_month"])
-        caption = Caption(label=f"Accelerators wanted from month {month}", unit="accelerators", topic="demand")
-        origin = source("assumption", text=step.get("source", "Demand of the assessment"), ref="demand")
-        key = context.book.add(f"demand.{month}", Range.of(step["n_accelerators"]), caption, origin)
-        entries.append({"from_month": month, "n_accelerators": key})
-    return entries

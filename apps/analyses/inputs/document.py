@@ -1,16 +1,18 @@
 """The cost document of an assessment: everything the engine is given, and nothing else."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Prefetch
 
-from apps.analyses.inputs.cloud import demand_entries, is_rental, rental_lines
+from apps.analyses.inputs.cloud import demand_entries, rental_lines
 from apps.analyses.inputs.context import Context
 from apps.analyses.inputs.factors import text
 from apps.analyses.inputs.financing import financing_entry, tax_entry
 from apps.analyses.inputs.phases import PhaseFacts, phase_entry, phases_of
 from apps.analyses.inputs.quoted import QuotedLine, extra_lines, line_entry, quoted_lines
 from apps.analyses.inputs.quotes import quote_entries
+from apps.analyses.inputs.rentals import Supply, is_rental, supplies_of
 from apps.analyses.inputs.running import (
     bridge_entry,
     facility_lines,
@@ -21,6 +23,7 @@ from apps.analyses.inputs.running import (
     support_lines,
 )
 from apps.analyses.inputs.scenario import with_overrides
+from apps.analyses.inputs.windows import last_end
 from apps.analyses.models import Scenario
 from apps.assessments.models import Assessment, Option, OptionPhase
 from apps.assumptions.models import FxRate
@@ -45,6 +48,7 @@ def tco_document(assessment: Assessment, *, scenario: Scenario | None = None) ->
             organisation=assessment.client.organisation, client=assessment.client, assessment_id=assessment.pk
         ),
         rates=list(FxRate.objects.of_client(assessment.client)),
+        overrides={} if scenario is None else scenario.overrides,
     )
     document = _document(context, options)
     if scenario is None:
@@ -128,8 +132,11 @@ def _lines(context: Context, option: Option, phases: list[PhaseFacts]) -> list[d
     taken: set[str] = set()
     items = {facts.key: quoted_lines(facts, taken) for facts in phases}
     main = first_owned(phases)
-    items[main.key] += extra_lines(main, taken)
-    lines = [entry for facts in phases for entry in _quoted(context, items[facts.key], taken)]
+    # what the option adds itself lasts as long as the option
+    lasting = replace(main, end=last_end(context, phases))
+    items[main.key] += extra_lines(lasting, taken)
+    supplies = supplies_of(context, phases, items)
+    lines = [entry for facts in phases for entry in _quoted(context, items[facts.key], supplies, taken)]
     for facts in phases:
         lines += support_lines(context, facts, items[facts.key], taken)
         lines += insurance_lines(context, facts, items[facts.key], taken)
@@ -139,11 +146,13 @@ def _lines(context: Context, option: Option, phases: list[PhaseFacts]) -> list[d
     return lines
 
 
-def _quoted(context: Context, items: list[QuotedLine], taken: set[str]) -> list[dict[str, Any]]:
+def _quoted(context: Context, items: list[QuotedLine], supplies: list[Supply], taken: set[str]) -> list[dict[str, Any]]:
+    """The lines of one phase; all its hourly prices stand where the first of them does."""
+    rentals = [item for item in items if is_rental(item)]
     lines: list[dict[str, Any]] = []
     for item in items:
-        if is_rental(item):
-            lines += rental_lines(context, item, taken)
-        else:
+        if not is_rental(item):
             lines.append(line_entry(context, item, items))
+        elif item is rentals[0]:
+            lines += rental_lines(context, rentals, supplies, taken)
     return lines

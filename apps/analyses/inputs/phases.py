@@ -1,6 +1,5 @@
 """Phases of an option: what is ordered when, when it is ready, and how many accelerators it brings."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -48,10 +47,6 @@ class PhaseFacts:
     def starts(self) -> Anchor:
         """When running costs begin: cloud bills from ready, own machines cost from delivery."""
         return self.ready if self.cloud else self.delivery
-
-    @property
-    def lasts(self) -> bool:
-        return self.end["event"] == "horizon"
 
 
 def quote_key(phase: OptionPhase) -> str:
@@ -127,7 +122,7 @@ def ready_month(context: Context, phase: OptionPhase, *, accepted: bool = True) 
 
 
 def accelerators(context: Context, facts: PhaseFacts) -> Factor:
-    """The accelerators a phase brings: the phase's own number, else that of its configuration."""
+    """The accelerators a phase brings: the phase's own number, else its share of those of its configuration."""
     phase, configuration = facts.phase, facts.configuration
     caption = Caption(label=f"Accelerators, {configuration.name}", unit="accelerators", topic="performance")
     if phase.n_accelerators is not None:
@@ -137,12 +132,15 @@ def accelerators(context: Context, facts: PhaseFacts) -> Factor:
         )
     if configuration.n_accelerators is None:
         raise InputError(f"{configuration.name}, accelerators", "not given", "a whole number")
-    return context.book.add(
+    configured_number = context.book.add(
         [f"{slugify(configuration.name)}.n_accelerators", f"{facts.key}.n_accelerators"],
         Range(likely=Decimal(configuration.n_accelerators)),
         caption,
         configuration_source(configuration, "n_accelerators"),
     )
+    if phase.quantity_scale == 1:
+        return configured_number
+    return {"product": [configured_number, const(phase.quantity_scale, "share of the configuration")]}
 
 
 def configured(context: Context, facts: PhaseFacts, name: str, caption: Caption) -> Factor | None:
@@ -192,8 +190,3 @@ def _mfu(context: Context, facts: PhaseFacts) -> Factor | None:
     caption = Caption(label=f"Slowdown, {facts.configuration.name}", unit="of step time", topic="performance")
     slowdown = configured(context, facts, "slowdown", caption)
     return mfu if mfu is None or slowdown is None else {"divide": [mfu, {"one_plus": slowdown}]}
-
-
-def last_end(phases: Sequence[PhaseFacts]) -> Anchor:
-    """When the option's last phase ends; the horizon if any phase lasts that long."""
-    return HORIZON if not phases or any(facts.lasts for facts in phases) else phases[-1].end

@@ -18,9 +18,10 @@ from apps.analyses.inputs.factors import (
     once,
     product,
 )
-from apps.analyses.inputs.phases import PhaseFacts, configured, last_end
+from apps.analyses.inputs.phases import PhaseFacts, configured
 from apps.analyses.inputs.quoted import HARDWARE, QuotedLine, free_key, included_lines
 from apps.analyses.inputs.rows import row_label
+from apps.analyses.inputs.windows import Calendar, Window, first_start, last_end, quantity_bounds, total
 from apps.assessments.models import Option, OptionStaff
 from apps.engine.errors import InputError
 
@@ -40,7 +41,7 @@ def _staff_line(context: Context, person: OptionStaff, phases: Sequence[PhaseFac
     caption = Caption(label=f"{person.role}, option {option.letter}", unit="FTE", topic="demand")
     fte = context.book.add(f"{name}.fte", value, caption, source("option", text=person.source, ref=person.role))
     pay = context.money("staff_usd_per_year", option)
-    start = SIGNATURE if person.starts == "signature" or not phases else first_owned(phases).starts
+    start = SIGNATURE if person.starts == "signature" else first_start(context, phases)
     rise = context.assumption("staff_escalation_fraction_per_year", option)
     return line(
         free_key(taken, f"{option.letter}.staff"),
@@ -50,7 +51,7 @@ def _staff_line(context: Context, person: OptionStaff, phases: Sequence[PhaseFac
         group="operating",
         category="staff",
         factors=[fte, pay, A_TWELFTH] if pay is not None else [],
-        timing=monthly(start, last_end(phases), rise),
+        timing=monthly(start, last_end(context, phases), rise),
         formula="FTE × pay a year ÷ 12",
         not_given=pay is None,
     )
@@ -89,23 +90,60 @@ def it_load(context: Context, facts: PhaseFacts) -> Factor | None:
 
 
 def _colocation(context: Context, option: Option, owned: Sequence[PhaseFacts], taken: set[str]) -> list[dict[str, Any]]:
-    """Load × price; with a commitment the greater of both, for several phases the rest of it as its own line."""
+    """Load × price; with a commitment the greater of both, as long as the option has a site."""
     price = context.money("facility_usd_per_kw_month", option)
     committed = _committed(context, option)
-    lines = []
     loads = [it_load(context, facts) for facts in owned]
+    if committed is not None and len(owned) > 1:
+        return _shared_site(context, list(zip(owned, loads, strict=True)), committed, price, taken)
+    lines = []
     for facts, load in zip(owned, loads, strict=True):
-        power = {"max": [committed, load]} if committed and load and len(owned) == 1 else load
-        formula = "max(committed, IT load) × price" if committed and len(owned) == 1 else "IT load × price"
+        power: Factor | None = {"max": [committed, load]} if committed and load else load
+        formula = "max(committed, IT load) × price" if committed else "IT load × price"
         lines.append(
             _site_line(facts, taken, row="facility", category="facility", factors=[power, price], formula=formula)
         )
-    known = [load for load in loads if load is not None]
-    if committed and len(owned) > 1 and len(known) == len(loads):
-        rest: Factor = {"excess": [committed, {"sum": known}]}
-        formula = "committed power beyond the load × price"
+    return lines
+
+
+def _shared_site(
+    context: Context,
+    loads: Sequence[tuple[PhaseFacts, Factor | None]],
+    committed: Factor,
+    price: Factor | None,
+    taken: set[str],
+) -> list[dict[str, Any]]:
+    """The committed power from the first delivery to the last end, and the load of the phases there beyond it."""
+    calendar = Calendar(context, loads[0][0].option)
+    known = [(Window(start=facts.starts, end=facts.end), load) for facts, load in loads if load is not None]
+    site = calendar.hull([Window(start=facts.starts, end=facts.end) for facts, _ in loads])
+    lines = [
+        _site_line(facts, taken, row="facility", category="facility", factors=[None], formula="IT load × price")
+        for facts, load in loads
+        if load is None
+    ]
+    bills: list[tuple[Window, Factor, str, str]] = [
+        (site, committed, "Committed power", "committed power × price"),
+    ]
+    for piece in calendar.split(site, [window for window, _ in known]):
+        here = [load for number, (_, load) in enumerate(known) if number in piece.inside]
+        beyond: Factor = {"excess": [total(here), committed]}
+        if here and quantity_bounds(context, beyond)[1] > 0:
+            bills.append((piece.window, beyond, "Load beyond the committed power", "(IT load − committed) × price"))
+    for window, power, detail, formula in bills:
         lines.append(
-            _site_line(owned[0], taken, row="facility", category="facility", factors=[rest, price], formula=formula)
+            line(
+                free_key(taken, f"{loads[0][0].option.letter}.facility"),
+                "facility",
+                label=row_label("facility"),
+                detail=detail,
+                group="operating",
+                category="facility",
+                factors=[] if price is None else [power, price],
+                timing=monthly(window.start, window.end),
+                formula=formula,
+                not_given=price is None,
+            )
         )
     return lines
 
