@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from apps.intake.parsing import numbers, units, values
-from apps.intake.parsing.fields import QUOTE_FIELDS, Field
+from apps.intake.parsing.fields import PER_NODE_NAMES, QUOTE_FIELDS, Field
 from apps.intake.parsing.mapping import CERTAIN, match, normal
 from apps.intake.parsing.report import At, Report
 from apps.intake.parsing.table import EMPTY, Cell, Table
@@ -22,6 +22,7 @@ _RATIO = re.compile(r"(\d+(?:[.,]\d+)?)\s*:\s*1")
 _WHOLE = ("term_months", "warranty_months", "payment_days", "nics_per_node")
 # Characters that the database has for a text of the quote; all others go into its collected terms.
 _CHARACTERS = {"quote_number": 100, "vendor": 200, "incoterm": 40}
+_NAMED = 20  # labels of one message
 _SUFFIXES = ("low", "likely", "high")
 _ANCHORS = {"order": "signature"}
 
@@ -135,6 +136,27 @@ def interpret(facts: list[Fact], style: Style, report: Report, *, epoch_1904: bo
     _check_milestones(result, report)
     _check_order(result, report)
     return result
+
+
+def per_node(facts: Facts) -> tuple[str, str] | None:
+    """How many accelerators a node has, as the sheets of terms and fabric say, and where that stands."""
+    for section in (facts.fabric, facts.terms):
+        for name, entry in section.items():
+            if name in PER_NODE_NAMES:
+                return str(entry["value"]), entry["ref"]
+    return None
+
+
+def name_kept(found: list[Fact], facts: Facts, report: Report) -> None:
+    """Name the labels that are none of ours: they are kept as evidence and change no number."""
+    kept = [
+        f"{fact.name} ({fact.at.ref})"
+        for fact in found
+        if fact.definition is None and fact.name in {**facts.terms, **facts.fabric}
+    ]
+    if kept:
+        more = f" and {len(kept) - _NAMED} more" if len(kept) > _NAMED else ""
+        report.info(None, f"Kept, not used in numbers: {', '.join(kept[:_NAMED])}{more}.")
 
 
 def _value(fact: Fact, style: Style, report: Report, *, epoch_1904: bool) -> Any:  # noqa: PLR0911

@@ -301,6 +301,30 @@ CHOICES: dict[str, dict[str, str]] = {
     },
     "tenancy": {"dedicated": "dedicated|single tenant|exclusive", "shared": "shared|multi tenant"},
 }
+# Nouns of a unit that counts time, singular and plural; a period of a price is among the choices above.
+TIME_UNITS: dict[str, str] = {
+    "hour": "hours|h|hr|hrs|std|stunde|stunden|heure|heures",
+    "day": "days|d|tag|tage|tagen|jour|jours",
+    "week": "weeks|wk|wks|woche|wochen|semaine|semaines",
+    "month": "months|mo|mos|mth|mths|monat|monate|monaten|mois",
+    "quarter": "quarters|qtr|qtrs|quartal|quartale|trimestre|trimestres",
+    "year": "years|yr|yrs|jahr|jahre|jahren|an|ans|année|années",
+}
+# Words of a unit that can be had by the hour. What others mean is asked, for the price may be one of a whole node.
+HOURLY_UNITS = {
+    "accelerator": "gpu|accelerator|chip|tpu|hpu|npu|xpu|beschleuniger|accélérateur",
+    "node": "node|instance|server|vm|machine|system|host|rechenknoten|knoten|instanz|noeud|nœud|serveur",
+    "other": "tb|tib|pb|pib|gb|gib|cpu|vcpu|core|kw|kwh|mw|mwh|link|port|switch|gateway|endpoint|address|ip|rack|fte"
+    "|person|engineer|operator|technician|flat rate|flat",
+}
+# Under these names a Fabric or Terms sheet says how many accelerators a node has.
+PER_NODE_NAMES = frozenset(
+    {
+        f"{what}_per_{node}"
+        for what in ("accelerators", "gpus", "gpu", "chips")
+        for node in ("node", "instance", "server")
+    }
+)
 YES = frozenset(["true", "yes", "y", "ja", "j", "oui", "o", "1", "x", "included"])
 NO = frozenset(["false", "no", "n", "nein", "non", "0"])
 INCLUDED = frozenset(["included", "incl", "incl.", "inklusive", "inkl", "inkl.", "inbegriffen", "inclus", "compris"])

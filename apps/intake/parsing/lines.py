@@ -4,9 +4,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from apps.intake.parsing import bands, capacity, facts, limits, line_checks, numbers, units, values
+from apps.intake.parsing import capacity, facts, limits, line_checks, numbers, time_units, units, values
 from apps.intake.parsing.currencies import Currencies
 from apps.intake.parsing.fields import CHOICES, INCLUDED, KIND_WORDS, LINE_FIELDS, PRICES
 from apps.intake.parsing.mapping import Header, normal
@@ -39,6 +40,8 @@ class LineReader:
     def __init__(self, table: Table, header: Header, style: Style, report: Report, currencies: Currencies) -> None:
         self.table, self.header, self.style, self.report = table, header, style, report
         self.currencies = currencies
+        self.contract_months: Decimal | None = None  # the term of the quote
+        self.per_node: tuple[str, str] | None = None  # accelerators of a node, and where that stands
         self.scale = self._scales()
         self.result = Lines()
 
@@ -159,13 +162,14 @@ class LineReader:
         self._shares(row, line)
         self._numbers(row, line)
         self._remember_shared(row)
-        self._compare_total(row, line)
-        line_checks.normalise_term(self._at(row, "quantity"), line, self.report)
+        self._settle(row, line)
         line["refs"] = {
             name: self.table.ref(row, column)
             for name, column in self.header.fields.items()
             if self.table.cell(row, column).kind != "empty"
         }
+        if line["term_months"] is not None:  # a term that the quantity counted stands where the quantity does
+            line["refs"].setdefault("term_months", self._at(row, "quantity").ref)
         line_checks.check_size(At(self.table, row, self.header.fields.get("quantity"), "quantity"), line, self.report)
         return {name: _shown(value) for name, value in line.items()}
 
@@ -263,7 +267,8 @@ class LineReader:
         )
 
     def _period_of_unit(self, unit: str) -> str | None:
-        return values.choice_quietly(unit, "period") or values.choice_quietly(re.split(r"[-/ ]", unit)[-1], "period")
+        found = time_units.find(unit)
+        return found.name if found and found.name in ("hour", "month", "year") else None
 
     def _ask_period(self, row: int, unit: str) -> str | None:
         at = self._at(row, "period" if "period" in self.header.fields else "charge")
@@ -387,6 +392,7 @@ class LineReader:
             self.report.error(
                 self._at(row, given[0][0]), f"The unit prices must rise from low over likely to high, but are: {shown}."
             )
+        line_checks.note_one_sided(self._at(row, given[0][0] if given else ""), line, self.report)
         if given and self._cell(row, "unit_price_likely").kind == "empty":
             self.report.must_be(self._at(row, "unit_price_likely"), "", "given where low or high is given")
         if not given and not line["included"]:
@@ -405,24 +411,7 @@ class LineReader:
         elif likely < 0:
             self.report.info(self._at(row, "unit_price_likely"), "A negative price: the line is a credit.")
         elif not line["percent_of"]:
-            self._check_band(row, line, likely)
-
-    def _check_band(self, row: int, line: dict[str, Any], likely: Decimal) -> None:
-        band = bands.band_of(line["kind"], line["unit"], line["description"], line["period"], line["currency"])
-        if band is None or band.low <= likely <= band.high:
-            return
-        at = self._at(row, "unit_price_likely")
-        answer = self.report.ask(
-            f"band:{at.ref}",
-            about=f"{at.where}, unit price {numbers.shortest(likely)} {line['currency']}",
-            cells=[at.ref],
-            choices=[("keep", f"{numbers.shortest(likely)} is right"), ("none", "not given")],
-            suggested="keep",
-            reason=f"Such a price usually is {numbers.shortest(band.low)} to {numbers.shortest(band.high)} "
-            f"{line['currency']}. Correct the cell if the separator or the unit is wrong.",
-        )
-        if answer == "none":
-            line.update(dict.fromkeys(PRICES))
+            line_checks.ask_band(self._at(row, "unit_price_likely"), line, self.report)
 
     def _note_merged(self, row: int, name: str) -> None:
         cell = self._cell(row, name)
@@ -467,16 +456,26 @@ class LineReader:
             amount = values.number(at, cell, self.style, self.report)
             shown = facts.in_band(at, amount.value, LINE_FIELDS[name], self.report) if amount else None
             line[name] = Decimal(shown) if shown is not None else None
+
+    def _settle(self, row: int, line: dict[str, Any]) -> None:
+        """What quantity and unit mean together, when all cells of the line are read."""
+        total, at = self._total(row), self._at(row, "quantity")
+        place = partial(self._at, row)
+        months = self.contract_months
+        sound = time_units.normalise(place, line, self.report, total=total, contract_months=months)
+        if sound and self._cell(row, "quantity").kind != "empty":
+            line_checks.check_percent_quantity(at, line, self.report)
+        unit_at = self._at(row, "unit" if "unit" in self.header.fields else "quantity")
+        line_checks.check_hourly_unit(unit_at, line, self.report, self.per_node)
         if line["kind"] == "storage":
             capacity.from_text(self._at(row, "description"), line, self.style, self.report)
+        if total is not None and not line["percent_of"] and line["unit_price_likely"] is not None:
+            line_checks.compare_total(self._at(row, "line_total"), total, line, self.report)
 
-    def _compare_total(self, row: int, line: dict[str, Any]) -> None:
+    def _total(self, row: int) -> Decimal | None:
         cell, at = self._cell(row, "line_total"), self._at(row, "line_total")
-        if cell.kind not in ("number", "text") or line["percent_of"] or line["unit_price_likely"] is None:
-            return
-        amount = values.number(at, cell, self.style, self.report)
-        if amount is not None:
-            line_checks.compare_total(at, amount.value * self._factor("line_total"), line, self.report)
+        amount = values.number(at, cell, self.style, self.report) if cell.kind in ("number", "text") else None
+        return amount.value * self._factor("line_total") if amount else None
 
     def _remember_shared(self, row: int) -> None:
         for name in ("valid_until", "quote_number", "vendor"):

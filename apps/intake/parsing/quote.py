@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from apps.intake.parsing import capacity, csv_reader, facts, json_reader, limits, numbers, sniff, values, xlsx_reader
@@ -112,11 +113,16 @@ class _Parser:
         found = self._facts(table, header)
         self._find_styles(table, header, found)
         interpreted = facts.interpret(found, self.style, self.report, epoch_1904=self.epoch_1904)
+        facts.name_kept(found, interpreted, self.report)
         currencies = Currencies(self.report, interpreted.value("currency"))
         currencies.named = named_codes(table, header.fields.get("currency"), header.row)
         result = Lines()
         if not is_open(header, self.report):  # else every line would be an error of its own
-            result = LineReader(table, header, self.style, self.report, currencies).read()
+            reader = LineReader(table, header, self.style, self.report, currencies)
+            months = interpreted.value("term_months")
+            reader.contract_months = Decimal(months) if months else None
+            reader.per_node = facts.per_node(interpreted)
+            result = reader.read()
             self._finish(result, interpreted, currencies)
         claims = self._claims()
         self._warn_text_numbers()
@@ -133,11 +139,7 @@ class _Parser:
             claims=claims,
             totals=sums(result.lines),
             mapping_needed=header.needed,
-            mapping={
-                table.cell(header.row, column).text: header.columns.get(column)
-                for column in table.rows[header.row]
-                if table.cell(header.row, column).text
-            },
+            mapping=self._mapping(table, header),
         )
 
     # reading ------------------------------------------------------------------------------------------------------
@@ -213,6 +215,14 @@ class _Parser:
                 if label.endswith("_id"):
                     self.report.error(At(item, row, column, label), f"{label}: {_ID_TEXT}")
 
+    def _mapping(self, table: Table, header: Header) -> dict[str, str | None]:
+        """The field of each heading; of two columns with one heading the one that is read counts."""
+        found: dict[str, str | None] = {}
+        for column, cell in table.rows[header.row].items():
+            if cell.text:
+                found[cell.text] = header.columns.get(column) or found.get(cell.text)
+        return found
+
     # facts and styles ---------------------------------------------------------------------------------------------
 
     def _facts(self, lines: Table, header: Header) -> list[facts.Fact]:
@@ -222,7 +232,9 @@ class _Parser:
             if section and not table.hidden and table is not lines:
                 found += facts.of_sheet(table, section)
         if self.kind == "quote_json":
-            found = self._known_only(found)
+            return self._known_only(found)
+        for fact in found:  # what a Quote sheet says beyond its fields is kept with the terms
+            fact.section = "terms" if fact.definition is None and fact.section == "quote" else fact.section
         return found
 
     def _known_only(self, found: list[facts.Fact]) -> list[facts.Fact]:

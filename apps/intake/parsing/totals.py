@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from apps.intake.parsing import numbers
+from apps.intake.parsing import numbers, time_units
 from apps.intake.parsing.fields import PRICES
 from apps.intake.parsing.lines import Lines
 from apps.intake.parsing.report import Report
@@ -61,7 +61,8 @@ def _sums(lines: list[dict[str, Any]], price: str) -> list[Decimal]:
             continue
         amount = Decimal(line["quantity"]) * Decimal(line[price])
         discounted = amount * (1 - Decimal(line["discount_fraction"]))
-        periods = Decimal(line["term_months"] or 1) / (12 if line["period"] == "year" and line["term_months"] else 1)
+        known = line["term_months"] and line["period"]
+        periods = time_units.periods(Decimal(line["term_months"]), line["period"]) if known else Decimal(1)
         if line["charge"] == "one_off":
             totals = [total + (discounted if index % 2 else amount) for index, total in enumerate(totals)]
         else:
