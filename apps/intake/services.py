@@ -101,13 +101,13 @@ def answer(
     *,
     by: Actor,
     batch: ImportBatch,
-    answers: Mapping[str, str] | None = None,
-    corrections: Mapping[str, str] | None = None,
+    answers: Mapping[str, str | None] | None = None,
+    corrections: Mapping[str, str | None] | None = None,
     mapping: Mapping[str, str | None] | None = None,
 ) -> ImportBatch:
     """Parse the file again with the given answers, corrected cells and column mapping, added to earlier ones.
 
-    A correction of None takes an earlier one back. The file itself stays as it came.
+    An answer or a correction of None takes an earlier one back. The file itself stays as it came.
     """
     require(by, batch.client, "import")
     _refresh(batch)
@@ -115,6 +115,8 @@ def answer(
         raise ImportStateError(_("This import is %(state)s; it cannot be answered any more.") % _state(batch))
     given = _merged(batch.answers, answers or {}, corrections or {}, mapping or {})
     vendor_name = str(given["answers"].get(VENDOR_QUESTION) or batch.vendor_name).strip()[:200]
+    if VENDOR_QUESTION in (answers or {}) and VENDOR_QUESTION not in given["answers"]:
+        vendor_name = ""  # taken back: the file says it, or it is asked again
     with files.open_file(batch.file) as stream:
         content = stream.read()
     before = batch.updated_at
@@ -143,11 +145,11 @@ def _parse(
     corrections: Mapping[str, str],
     mapping: Mapping[str, str | None],
 ) -> dict[str, Any]:
-    """The result document; a mapping remembered for the vendor is used where the user gave none."""
+    """The result document; a mapping remembered for the vendor holds for every heading that the user left alone."""
     request = Request(content, kind, dict(answers), dict(corrections), dict(mapping))
     preview = parse_in_child(request)
     vendor = vendor_name or str(preview["quote"].get("vendor", {}).get("value", ""))
-    if mapping or not preview["mapping_needed"] or not vendor:
+    if not vendor or not preview["header_sha256"]:
         return preview
     remembered = ColumnMapping.objects.of_client(client).filter(
         vendor_name=vendor, header_sha256=preview["header_sha256"]
@@ -155,19 +157,22 @@ def _parse(
     known = remembered.values_list("mapping", flat=True).first()
     if known is None:
         return preview
-    request.mapping = known
+    request.mapping = {**known, **mapping}
+    if request.mapping == preview["mapping"] and not preview["mapping_needed"]:
+        return preview  # it says what was read anyway
     return {**parse_in_child(request), "mapping_remembered": True}
 
 
 def _merged(
     earlier: Mapping[str, Any],
-    answers: Mapping[str, str],
+    answers: Mapping[str, str | None],
     corrections: Mapping[str, str | None],
     mapping: Mapping[str, str | None],
 ) -> dict[str, Any]:
     cells = {**earlier.get("corrections", {}), **corrections}
+    given = {**earlier.get("answers", {}), **answers}
     return {
-        "answers": {**earlier.get("answers", {}), **answers},
+        "answers": {key: value for key, value in given.items() if value is not None},
         "corrections": {cell: text for cell, text in cells.items() if text is not None},
         "mapping": {**earlier.get("mapping", {}), **mapping},
     }

@@ -232,6 +232,66 @@ def test_a_mapping_given_by_hand_overrules_the_headings(client_row: Client, anal
     assert [line["unit_price_likely"] for line in batch.preview["lines"]] == ["250000.5", "30000.5"]
 
 
+def test_an_optional_column_mapped_by_hand_is_remembered_too(client_row: Client, analyst: User) -> None:
+    content = csv_bytes([[*line, "compute_nodes"] for line in LINES], header=(*HEADER, "Zeile im Blatt"))
+    batch = upload(analyst, client_row, content)
+    assert batch.preview["mapping_needed"] == []
+    batch = services.answer(by=analyst, batch=batch, mapping={"Zeile im Blatt": "comparison_key"})
+    services.commit_import(by=analyst, batch=batch)
+
+    later = upload(analyst, client_row, content)
+
+    assert later.preview["mapping_remembered"] is True
+    assert later.preview["mapping"]["Zeile im Blatt"] == "comparison_key"
+    assert later.preview["lines"][0]["comparison_key"] == "compute_nodes"
+    once_more = services.answer(by=analyst, batch=later, mapping={"Zeile im Blatt": None})
+    assert once_more.preview["mapping"]["Zeile im Blatt"] is None
+    assert once_more.preview["mapping"]["quantity"] == "quantity"
+
+
+def test_a_remembered_mapping_never_drops_the_read_one_of_two_equal_headings(client_row: Client, analyst: User) -> None:
+    header = (*HEADER[:7], "Preis", "Preis", "currency")
+    content = csv_bytes([[*LINES[0][:7], "44000.50", "43000.25", "EUR"]], header=header)
+    batch = upload(analyst, client_row, content)
+    batch = services.answer(
+        by=analyst,
+        batch=batch,
+        answers={"duplicate:unit_price_likely": "H", "charge": "one_off"},
+    )
+    assert batch.state == State.READY, batch.preview["questions"]
+    services.commit_import(by=analyst, batch=batch)
+    later = upload(analyst, client_row, content)
+    assert "duplicate:unit_price_likely" in {question["id"] for question in later.preview["questions"]}
+
+
+def test_what_no_field_holds_is_kept_with_the_quote_and_said_to_change_no_number(
+    client_row: Client, analyst: User
+) -> None:
+    book = workbook()
+    book["Terms"].append(["Liability cap", "100 % of the order"])
+    book["Quote"].append(["Account manager", "B. Byrne"])
+    batch = upload(analyst, client_row, saved(book), "q.xlsx")
+    (text,) = [one["text"] for one in batch.preview["messages"] if one["text"].startswith("Kept, not used in numbers")]
+    assert "liability_cap (Terms!B" in text
+    assert "account_manager (Quote!B" in text
+    version = services.commit_import(by=analyst, batch=batch)
+    assert version.terms["liability_cap"]["value"] == "100 % of the order"
+    assert version.terms["account_manager"]["value"] == "B. Byrne"
+
+
+def test_an_answer_is_taken_back_and_asked_again(client_row: Client, analyst: User) -> None:
+    content = csv_bytes([[1, "service", "Setup", "", 1, "lot", "", "1.234", "", "EUR", "one-off", "", "", ""]])
+    batch = upload(analyst, client_row, content, vendor_name="")
+    batch = services.answer(by=analyst, batch=batch, answers={"number_style": ",", "vendor_name": "Tintern"})
+    assert batch.state == State.READY
+    batch = services.answer(by=analyst, batch=batch, answers={"number_style": None})
+    assert batch.answers["answers"] == {"vendor_name": "Tintern"}
+    assert [question["id"] for question in batch.preview["questions"]] == ["number_style"]
+    batch = services.answer(by=analyst, batch=batch, answers={"vendor_name": None})
+    assert batch.vendor_name == ""
+    assert "vendor_name" in {question["id"] for question in batch.preview["questions"]}
+
+
 def test_cancelled_imports_cannot_be_stored(client_row: Client, analyst: User) -> None:
     batch = services.cancel_import(by=analyst, batch=upload(analyst, client_row, csv_bytes()))
     with pytest.raises(services.ImportStateError, match="cancelled"):
