@@ -228,6 +228,7 @@ def test_the_accelerators_of_a_node_are_named_from_the_sheets() -> None:
     result = parse(Request(saved(book)))
     (text,) = [one["text"] for one in result["messages"] if "accelerators each one has" in one["text"]]
     assert "8, as Fabric!B" in text
+    assert not [one for one in result["messages"] if one["text"].startswith("Kept")]
 
 
 @pytest.mark.parametrize(("unit", "asked"), [("GPU", False), ("TB", False), ("pod", True), ("", True), ("each", True)])

@@ -152,7 +152,9 @@ def name_kept(found: list[Fact], facts: Facts, report: Report) -> None:
     kept = [
         f"{fact.name} ({fact.at.ref})"
         for fact in found
-        if fact.definition is None and fact.name in {**facts.terms, **facts.fabric}
+        if fact.definition is None
+        and fact.name not in PER_NODE_NAMES  # proposed for the configuration
+        and fact.name in {**facts.terms, **facts.fabric}
     ]
     if kept:
         more = f" and {len(kept) - _NAMED} more" if len(kept) > _NAMED else ""
