@@ -210,6 +210,13 @@ def test_a_share_of_more_than_the_capital_is_refused(option):
         document_of(option)
 
 
+def test_a_figure_of_financing_that_is_no_number_is_refused_by_its_name(option):
+    option.financing = {"kind": "loan", "annual_rate": "cheap"}
+    option.save()
+    with pytest.raises(InputError, match="Loan, nominal rate, option A is cheap; it must be a number"):
+        document_of(option)
+
+
 # One-sided ranges -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("low", "high"), [("90000", None), (None, "130000")])
 def test_a_range_with_one_side_keeps_it_and_ends_at_likely(option, low, high):
@@ -319,6 +326,12 @@ def test_what_was_stored_before_its_bounds_is_refused_by_the_builder(option):
 def test_a_scenario_cannot_go_beyond_the_bounds(option, key, value):
     with pytest.raises(InputError, match=key):
         document_of(option, scenario=scenario(option, key, likely=value))
+
+
+@pytest.mark.parametrize("value", ["many", None, True, "NaN"])
+def test_a_scenario_value_that_is_no_number_is_refused_by_its_key(option, value):
+    with pytest.raises(InputError, match=r"discount_rate, likely is .*must be a number"):
+        document_of(option, scenario=scenario(option, "discount_rate", likely=value))
 
 
 def test_a_scenario_cannot_go_beyond_the_bounds_of_what_an_option_assumes(option):

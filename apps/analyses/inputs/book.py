@@ -31,15 +31,15 @@ class Range:
         return self.likely if self.low is None else self.low, self.likely if self.high is None else self.high
 
     @classmethod
-    def of(cls, value: Any) -> "Range":
-        """Read a number, decimal text, or {"low", "likely", "high"} as stored in JSON."""
+    def of(cls, value: Any, name: str = "value") -> "Range":
+        """Read a number, decimal text, or {"low", "likely", "high"} as stored in JSON; errors say `name`."""
         if not isinstance(value, Mapping):
-            return cls(likely=_read("likely", value))
+            return cls(likely=_read(name, value))
         low, high = value.get("low"), value.get("high")
         return cls(
-            likely=_read("likely", value.get("likely")),
-            low=None if low in (None, "") else _read("low", low),
-            high=None if high in (None, "") else _read("high", high),
+            likely=_read(f"{name}, likely", value.get("likely")),
+            low=None if low in (None, "") else _read(f"{name}, low", low),
+            high=None if high in (None, "") else _read(f"{name}, high", high),
             distribution=str(value.get("distribution") or "triangular"),
         )
 

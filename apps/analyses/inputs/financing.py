@@ -57,7 +57,7 @@ def _figure(context: Context, option: Option, stored: Mapping[str, Any], name: s
     if value is None:
         raise InputError(f"{caption.label}", "not given", "given for this kind of financing")
     origin = source("option", text=stored.get("source", ""), ref=f"financing.{name}")
-    return context.book.add(f"{option.letter}.financing.{name}", Range.of(value), caption, origin)
+    return context.book.add(f"{option.letter}.financing.{name}", Range.of(value, caption.label), caption, origin)
 
 
 def tax_entry(context: Context) -> dict[str, Any] | None:

@@ -37,10 +37,7 @@ def _limits(key: str, limits: Mapping[str, Limits]) -> Limits | None:
 def _overridden(
     key: str, base: Mapping[str, Any], values: Mapping[str, Any], name: str, limits: Limits | None
 ) -> dict[str, Any]:
-    try:
-        value = Range.of({"likely": base["likely"], **values})
-    except InputError as error:
-        raise InputError(f"{key}, {error.name}", error.value, error.requirement) from None
+    value = Range.of({"likely": base["likely"], **values}, key)
     low, high = value.bounds
     check_numbers(key, base["unit"], low, value.likely, high)
     if limits is not None:
