@@ -5,10 +5,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import Role
 from apps.assessments.models import Option, OptionPhase, OptionStaff
+from apps.web.forms.base import NumberField, WholeNumberField
 from apps.web.forms.options import OptionForm
 from tests import factories
 from tests.web.input_pages import Desk, make_desk, text_of
@@ -206,13 +208,49 @@ def test_own_lines_keep_what_the_form_does_not_show(desk: Desk, option: Option) 
         "lines-1-kind": "facility",
         "lines-1-charge": "month",
         "lines-1-unit_price_low": "900",
-        "lines-1-unit_price_likely": "1,000",
+        "lines-1-unit_price_likely": "1 000",
         "lines-1-unit_price_high": "1100",
     }
     assert desk.post("option", option.pk, data=data).status_code == 302
     first, second = stored(option).extra_lines
     assert (first["comparison_key"], first["unit_price_likely"]) == ("freight", "12000")
     assert (second["charge"], second["period"], second["unit_price_likely"]) == ("recurring", "month", "1000")
+
+
+# numbers --------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [
+        ("1,5", "1.5"),
+        ("-0,125", "-0.125"),
+        ("1234,567", "1234.567"),
+        ("1,234,567", "1234567"),
+        ("1,234.5", "1234.5"),
+        ("1.234,5", "1234.5"),
+        ("1 234,50", "1234.50"),
+        ("1250.5", "1250.5"),
+    ],
+)
+def test_a_decimal_comma_is_read_where_it_can_be_nothing_else(typed: str, number: str) -> None:
+    assert NumberField(label="Rate").clean(typed) == Decimal(number)
+
+
+def test_a_number_with_two_readings_is_refused_with_both() -> None:
+    with pytest.raises(ValidationError, match=r"Rate is “1,234”, which can be 1234 or 1\.234; write one"):
+        NumberField(label="Rate").clean("1,234")
+    assert WholeNumberField(label="Nodes").clean("1,234") == 1234
+
+
+@pytest.mark.parametrize("typed", ["1,5,6", "1.2,3,4", "12,34.5", "1,", ",", "n/a"])
+def test_a_comma_that_makes_no_number_is_refused(typed: str) -> None:
+    with pytest.raises(ValidationError, match="it must be a number"):
+        NumberField(label="Rate").clean(typed)
+
+
+def test_the_option_form_takes_a_decimal_comma(desk: Desk, option: Option) -> None:
+    data = {"part": "staff", "staff-rows": "1", "staff-0-role": "Operations", "staff-0-fte_likely": "1,5"}
+    assert desk.post("option", option.pk, data={**data, "staff-0-starts": "delivery"}).status_code == 302
+    assert OptionStaff.objects.of_client(option.client).get().fte_likely == Decimal("1.5")
 
 
 # shortlist, drop, remove ----------------------------------------------------------------------------------------------

@@ -14,7 +14,12 @@ NUMBER_ATTRS = {"inputmode": "decimal", "autocomplete": "off", "size": "10"}
 
 
 class NumberField(forms.Field):
-    """A decimal number with a point, or nothing, which means not given. Commas that group thousands are understood."""
+    """A decimal number with a point or a comma, or nothing, which means not given.
+
+    Commas that group thousands are understood where they can be nothing else; 1,234 is refused with both readings.
+    """
+
+    whole = False  # whether it can have no decimals, so that 1,234 has one reading
 
     def __init__(self, *, low: Decimal | None = None, high: Decimal | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("required", False)
@@ -27,7 +32,7 @@ class NumberField(forms.Field):
         if not text:
             return None
         if "," in text:
-            text = _ungrouped(text)
+            text = self._with_point(text, str(value).strip())
         try:
             number = Decimal(text)
         except InvalidOperation:
@@ -35,6 +40,29 @@ class NumberField(forms.Field):
         if not number.is_finite():
             raise self._must_be(str(value), _("a number such as 1250.5, or empty if it was not given"))
         return number
+
+    def _with_point(self, text: str, typed: str) -> str:
+        """The text as one with a decimal point; what has no single reading stays and is refused as no number."""
+        whole, _comma, rest = text.rpartition(",")
+        if "." not in text and text.count(",") == 1 and rest:
+            if _grouped(text, ",") and not self.whole:
+                thousands, fraction = text.replace(",", ""), text.replace(",", ".")
+                raise ValidationError(
+                    _("%(name)s is “%(found)s”, which can be %(thousands)s or %(fraction)s; write one of them so."),
+                    params={
+                        "name": self.label,
+                        "found": typed[:60],
+                        "thousands": thousands,
+                        "fraction": fraction,
+                    },
+                )
+            return text.replace(",", "" if _grouped(text, ",") else ".")
+        if "." in rest:  # 1,234.5
+            grouped, _dot, decimals = text.partition(".")
+            return f"{grouped.replace(',', '')}.{decimals}" if _grouped(grouped, ",") else text
+        if "." in whole and "," not in whole:  # 1.234,5
+            return f"{whole.replace('.', '')}.{rest}" if _grouped(whole, ".") else text
+        return text.replace(",", "") if _grouped(text, ",") else text
 
     def validate(self, value: Decimal | None) -> None:
         if value is None:
@@ -59,6 +87,8 @@ class NumberField(forms.Field):
 class WholeNumberField(NumberField):
     """A whole number, or nothing."""
 
+    whole = True
+
     def to_python(self, value: Any) -> Any:
         number = super().to_python(value)
         if number is None:
@@ -70,12 +100,12 @@ class WholeNumberField(NumberField):
         return int(number)
 
 
-def _ungrouped(text: str) -> str:
-    """The text without commas that group thousands; any other comma stays and is refused as no number."""
-    whole, dot, rest = text.partition(".")
-    groups = whole.lstrip("-+").split(",")
-    grouped = 1 <= len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:])
-    return whole.replace(",", "") + dot + rest if grouped and "," not in rest else text
+def _grouped(whole: str, separator: str) -> bool:
+    """Whether a text is digits in groups of three, as 1,234,567; a first group of 0 is none."""
+    groups = whole.lstrip("-+").split(separator)
+    first = groups[0]
+    digits = all(group.isdecimal() for group in groups)
+    return digits and 1 <= len(first) <= 3 and first[0] != "0" and all(len(group) == 3 for group in groups[1:])
 
 
 class NamedForm(forms.Form):
