@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
+from apps.intake.parsing.fields import PER_NODE_NAMES
 from apps.racks.templates import CHOICES
 from apps.vendors.models import EvidenceLevel, LineKind, QuoteLine, QuoteVersion
 from apps.web.forms.configuration import RANGES, label_of, unit_of
@@ -90,6 +91,12 @@ def _number(value: Any) -> Decimal | None:
     return number if number.is_finite() else None
 
 
+def _fraction(value: Any) -> Decimal | None:
+    """A cell as a fraction: 0.93, or a text such as 93 % or 0,93."""
+    number = _number(value)
+    return share_in(str(value), of_theory=False) if number is None else number
+
+
 def _shown(name: str, value: Any) -> str:
     if name in CHOICES:
         return str(CHOICES[name].get(value, value))
@@ -110,10 +117,8 @@ def capped(level: str) -> tuple[str, str]:
 
 def quoted_facts(version: QuoteVersion, lines: Sequence[QuoteLine]) -> tuple[list[QuotedFact], list[Left]]:
     """The facts of a configuration that a quote gives, and what of it could not be taken over."""
-    found: list[QuotedFact] = []
-    left: list[Left] = []
-    for part in (_accelerators(lines), _fabric(version), _load(version)):
-        found += part
+    found, left = _accelerators(version, lines)
+    found += [*_fabric(version), *_load(version)]
     for facts, not_taken in (_storage(lines), _fractions(version), _stated(version)):
         known = {fact.name for fact in found}
         found += [fact for fact in facts if fact.name not in known]
@@ -146,21 +151,43 @@ def bought(lines: Iterable[QuoteLine]) -> list[QuoteLine]:
     return [line for line in lines if line.kind == LineKind.COMPUTE and not line.included]
 
 
-def _accelerators(lines: Sequence[QuoteLine]) -> list[QuotedFact]:
-    """Accelerators in all and in a node, as the lines say; only whole numbers."""
+def sheet_per_node(version: QuoteVersion) -> tuple[int, str] | None:
+    """Accelerators in one node as the sheet Fabric or Terms says, and where it stands."""
+    for section in (version.fabric or {}, version.terms or {}):
+        for name in section:
+            number = _number(value_of(section, name)) if name in PER_NODE_NAMES else None
+            if number is not None and number >= 1 and number == int(number):
+                return int(number), _ref(section, name)
+    return None
+
+
+def _accelerators(version: QuoteVersion, lines: Sequence[QuoteLine]) -> tuple[list[QuotedFact], list[Left]]:
+    """Accelerators in all and in a node, as the lines say, or the sheets for lines that do not; whole numbers only."""
     hours = rented(lines)
+    given = [max(hours, key=lambda one: one.quantity)] if hours else bought(lines)
+    sheet = sheet_per_node(version)
+    said = {line.pk: per_node_of(line) or (sheet[0] if sheet else None) for line in given}
+    nodes = [line for line in given if said[line.pk]]
+    numbers = {said[line.pk] for line in nodes}
+    found: list[QuotedFact] = []
     if hours:
-        line = max(hours, key=lambda one: one.quantity)
-        return [*_whole("n_accelerators", line.quantity, [line]), *_per_node([line])]
-    nodes = [line for line in bought(lines) if per_node_of(line)]
-    total = sum((line.quantity * (per_node_of(line) or 0) for line in nodes), Decimal(0))
-    return [*_whole("n_accelerators", total, nodes), *_per_node(nodes)]
-
-
-def _per_node(lines: Sequence[QuoteLine]) -> list[QuotedFact]:
-    said = {per_node_of(line) for line in lines}
-    number = said.pop() if len(said) == 1 else None
-    return _whole("accelerators_per_node", Decimal(number), lines) if number else []
+        found += _whole("n_accelerators", given[0].quantity, given)
+    else:
+        found += _whole("n_accelerators", sum((one.quantity * (said[one.pk] or 0) for one in nodes), Decimal(0)), nodes)
+    number = numbers.pop() if len(numbers) == 1 else None
+    if number and any(per_node_of(line) for line in nodes):
+        found += _whole("accelerators_per_node", Decimal(number), nodes)
+    elif number and sheet:
+        level = str(EvidenceLevel.SPECIFICATION)
+        found.append(
+            QuotedFact(
+                name="accelerators_per_node", values={"accelerators_per_node": number}, level=level, ref=sheet[1]
+            )
+        )
+    if sheet and any(per_node_of(line) not in (None, sheet[0]) for line in given):
+        reason = _("The lines say another number of accelerators per node; theirs is taken.")
+        return found, [Left(about=f"{label_of('accelerators_per_node')}: {sheet[0]}", reason=reason, ref=sheet[1])]
+    return found, []
 
 
 def _whole(name: str, number: Decimal, lines: Sequence[QuoteLine]) -> list[QuotedFact]:
@@ -251,7 +278,7 @@ def _fractions(version: QuoteVersion) -> tuple[list[QuotedFact], list[Left]]:
         columns = {f"{name}_{end}": f"{name}_{end}" for end in ENDS} if name in RANGES else {name: name}
         if name in RANGES and f"{name}_likely" not in section:
             columns[f"{name}_likely"] = name
-        given = {column: _number(value_of(section, key)) for column, key in columns.items() if key in section}
+        given = {column: _fraction(value_of(section, key)) for column, key in columns.items() if key in section}
         values = {column: value for column, value in given.items() if value is not None}
         first = next((columns[column] for column in values), name)
         ordered = list(values.values()) == sorted(values.values())

@@ -26,6 +26,7 @@ from apps.web.quote_facts import (
     per_node_of,
     quoted_facts,
     rented,
+    sheet_per_node,
     source_entry,
     value_of,
     version_text,
@@ -134,8 +135,7 @@ def guesses(version: QuoteVersion, lines: Sequence[QuoteLine]) -> list[str]:
     if template:
         label = TEMPLATES[template].label
         found.append(_("“%(kind)s” is a guess from the lines: %(why)s.") % {"kind": label, "why": why})
-    said = any(per_node_of(line) for line in (rented(lines) or bought(lines)))
-    if not said:
+    if sheet_per_node(version) is None and not any(per_node_of(line) for line in (rented(lines) or bought(lines))):
         found.append(_("Accelerators per node are not in the lines; the usual number is entered."))
     return found
 

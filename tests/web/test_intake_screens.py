@@ -119,7 +119,7 @@ def test_every_error_names_file_sheet_row_field_and_has_its_number_in_the_cell(d
     assert "quarrow-v2.xlsx becomes version 1 of the quote" in page
     assert "Nothing is stored yet" in page
     assert "Lines!H2" in page
-    assert "Unit price, likely (unit_price_likely) is “n/a”" in page
+    assert "Price, likely (unit_price_likely) is “n/a”" in page
     assert "Lines!E3" in page
     assert "Quantity (quantity) is “three”" in page
     assert 'class="cell-red"><a href="#entry-1"><bdi>n/a</bdi> <sup>1</sup>' in page
@@ -483,6 +483,22 @@ def test_a_share_is_read_from_a_statement_only_where_it_is_the_one(
 )
 def test_a_topic_leads_to_the_question_it_is_about(topic: str, statement: str, question: int | None) -> None:
     assert question_of(topic, statement) == question
+
+
+def test_goodput_and_nodes_of_the_sheets_are_taken_over(desk: Desk) -> None:
+    document = json.loads((QUOTES / "nimbrel.json").read_text())
+    document["terms"] |= {"goodput_low": "0.8", "goodput": "90 %", "slowdown": "1.4"}
+    document["fabric"]["gpus_per_node"] = "4"
+    batch = committed(desk, json.dumps(document).encode(), "nimbrel.json")
+    preset = desk.get("import_preview", batch.pk).context["option_form"].initial
+    assert preset["accelerators_per_node"] == 4
+    desk.post("import_preview_option", batch.pk, **{**FORM, "template": "cloud_reserved", "facility": "none"})
+    made = RackConfiguration.objects.of_client(desk.assessment.client).get()
+    assert (str(made.goodput_low), str(made.goodput_likely), made.slowdown_likely) == ("0.8", "0.9", None)
+    assert made.sources["goodput"]["ref"].startswith("terms.goodput")
+    assert made.n_accelerators == 40  # typed, so it does not stand in the quote
+    assert "n_accelerators" not in made.sources
+    assert "It must be a fraction from 0 to 1" in text_of(desk.get("import_preview", batch.pk))
 
 
 def test_a_text_file_named_as_a_workbook_is_said_to_be_one(desk: Desk) -> None:
