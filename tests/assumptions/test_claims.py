@@ -21,7 +21,7 @@ def test_every_claim_says_what_a_check_found_and_whose_it_is() -> None:
     assert sum(claim.key.startswith("B-V") for claim in claims) == 10
     assert sum(claim.key.startswith("B-C") for claim in claims) == 16
     assert sum(claim.key.startswith("A-C") for claim in claims) == 20
-    assert all(claim.source.startswith("Seed document ") for claim in claims)
+    assert all(claim.source.startswith("Seed text on AI infrastructure (") for claim in claims)
 
 
 def test_claims_rest_on_assumptions_that_exist() -> None:
@@ -93,6 +93,6 @@ def test_the_database_holds_a_claim_once_for_each_client() -> None:
 def test_a_bad_cell_is_told_with_file_row_and_field(tmp_path: Path) -> None:
     head = "key,topic,statement,check_text,verdict,status,assumption_keys,source,as_of\n"
     path = tmp_path / "claims.csv"
-    path.write_text(head + "X-1,cost,A,B,true,accepted,,Seed document X,2026\n")
+    path.write_text(head + "X-1,cost,A,B,true,accepted,,Seed text X,2026\n")
     with pytest.raises(FixtureError, match=r"^claims\.csv, row 2, verdict: is 'true'"):
         read_claims(path)
