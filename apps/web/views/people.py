@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts import passwords, selectors, services
+from apps.accounts.audit import action_words
 from apps.accounts.forms import ClientNameForm, DeleteClientForm, InviteForm, OneTimeCodesForm, RoleForm
 from apps.accounts.models import Client, Invitation, Membership, Organisation, Role, User
 from apps.accounts.permissions import ACTION_MEANINGS, ACTIONS, allowed_actions, require
@@ -178,7 +179,9 @@ def audit_log(request: HttpRequest, client_id: uuid.UUID) -> HttpResponse:
     client = _client(request, client_id, "manage_members")
     entries = selectors.audit_entries_visible_to(request.user, client)
     page = Paginator(entries, AUDIT_ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "accounts/audit_log.html", {"shown_client": client, "page": page})
+    rows = [(entry, action_words(entry.action)) for entry in page]
+    context = {"shown_client": client, "page": page, "rows": rows}
+    return render(request, "accounts/audit_log.html", context)
 
 
 # clients --------------------------------------------------------------------------------------------------------------
