@@ -123,7 +123,7 @@ def test_every_place_in_a_text_is_a_fact_or_the_threshold() -> None:
             if name in ("max", "over", "under"):
                 assert argument in FACTS
             else:
-                assert name in FACTS or name in ("threshold", "missing"), (each["id"], name)
+                assert name in FACTS or name in ("threshold", "missing", "options"), (each["id"], name)
 
 
 def test_a_threshold_is_read_from_the_assumption_and_not_from_the_rule() -> None:

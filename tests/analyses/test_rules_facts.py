@@ -231,7 +231,7 @@ def test_t4_is_closed_by_what_finance_confirms() -> None:
     make_quote_line(quote_version=version, currency="EUR")
     option_with(assessment, quote_version=version)
     found = hits(assessment, "T4")[0]
-    assert found.what == "Not confirmed: rate date; discount rate; tax basis"
+    assert found.what == "Not confirmed: date of exchange rates; discount rate; tax basis"
     assert found.blocks == ("sign_off",)
     assumptions.set_assumption(
         by=SYSTEM, client=assessment.client, key="discount_rate", likely=Decimal("0.09"), source="Treasury"

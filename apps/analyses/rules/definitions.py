@@ -34,7 +34,10 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One rule. `blocks` says what an open gate of it holds back: the ranking of the option, the sign-off, or both."""
+    """One rule. `blocks` says what an open gate of it holds back: the ranking of the option, the sign-off, or both.
+
+    `page` is the screen on which the remedy is carried out.
+    """
 
     id: str
     title: str
@@ -44,6 +47,7 @@ class Rule:
     source: str
     why: str
     remedy: str
+    page: str
     supplier: str
     levels: tuple[Level, ...]
     unknown_severity: str
@@ -103,6 +107,7 @@ def _rule(entry: Mapping[str, Any]) -> Rule:
         source=entry["source"],
         why=entry["why"],
         remedy=entry["remedy"],
+        page=entry["page"],
         supplier=entry["supplier"],
         levels=tuple(Level(**{"title": entry["title"], **level}) for level in entry["levels"]),
         unknown_severity=entry["unknown"]["severity"],

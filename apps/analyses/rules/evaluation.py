@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from apps.analyses.models import AnalysisRun, RuleWaiver
 from apps.analyses.rules.definitions import Level, Rule, rules
 from apps.analyses.rules.facts import AssessmentFacts, gather
-from apps.analyses.rules.hits import SEVERITIES, RuleHit
+from apps.analyses.rules.hits import OPTIONS_PLACE, SEVERITIES, RuleHit, option_words
 from apps.analyses.rules.logic import Known, Unknown
 from apps.analyses.rules.logic import evaluate as truth_of
 from apps.analyses.rules.run_facts import RunDocuments
@@ -108,6 +108,7 @@ def _known_only(template: str, known: Known) -> str:
 
 
 def _hit(rule: Rule, level: Level, known: Known, letter: str | None) -> RuleHit:
+    remedy = _worded(rule.remedy, rule, known)
     return RuleHit(
         rule_id=rule.id,
         severity=level.severity,
@@ -116,7 +117,9 @@ def _hit(rule: Rule, level: Level, known: Known, letter: str | None) -> RuleHit:
         value_text=_worded(level.value, rule, known),
         threshold_text=_worded(level.threshold, rule, known),
         what=_worded(level.what, rule, known),
-        remedy=_worded(rule.remedy, rule, known),
+        remedy=remedy.replace(OPTIONS_PLACE, option_words([letter] if letter else [])),
+        remedy_template=remedy,
+        page=rule.page,
         why=_worded(rule.why, rule, known),
         source=_worded(rule.source, rule, known),
         supplier=_worded(rule.supplier, rule, known),
@@ -139,6 +142,8 @@ def _worded(template: str, rule: Rule, known: Known, missing: list[str] | None =
 
     def fill(match: re.Match[str]) -> str:
         name, argument = match.groups()
+        if name == "options":
+            return OPTIONS_PLACE
         if name == "missing":
             return ", ".join(missing or [])
         if name == "threshold":

@@ -175,7 +175,7 @@ def _sign_off_missing(rows: _Rows) -> list[str]:
     """What finance has to confirm before it can sign, in words."""
     owned = [option for option in rows.options if _owned(rows, option)]
     needs = (
-        (_("rate date"), _rates_given(rows)),
+        (_("date of exchange rates"), _rates_given(rows)),
         (_("discount rate"), _confirmed(rows, "discount_rate")),
         (_("residual value"), _confirmed_for(rows, owned, "residual_fraction")),
         (_("tax basis"), _tax_basis_given(rows)),

@@ -4,7 +4,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext as _
+
+from apps.analyses.rules.vocabulary import joined
+
 SEVERITIES: Final = ("gate", "red", "amber", "banner", "info")  # in the order of the list
+OPTIONS_PLACE: Final = "{options}"
+
+
+def option_words(letters: Sequence[str]) -> str:
+    """option A; options A, B and C."""
+    if len(letters) == 1:
+        return _("option %s") % letters[0]
+    return _("options %s") % joined(letters)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +25,8 @@ class RuleHit:
 
     `not_given` says that the rule could not be decided because facts are missing; `missing` names them. A waived hit
     stays in the list with the name of who took responsibility, and holds nothing back. `contested` says that the
-    rule's threshold itself rests on a contested or recalled figure.
+    rule's threshold itself rests on a contested or recalled figure. `remedy` speaks of the one option; `remedy_for`
+    says the same of several. `page` is the screen on which it is carried out.
     """
 
     rule_id: str
@@ -35,6 +48,14 @@ class RuleHit:
     blocks: tuple[str, ...] = ()
     threshold_key: str | None = None
     threshold_version: int | None = None
+    remedy_template: str = ""  # the remedy with the place {options} left open
+    page: str = ""
+
+    def remedy_for(self, letters: Sequence[str]) -> str:
+        """The remedy for several options that share this hit."""
+        return (
+            self.remedy_template.replace(OPTIONS_PLACE, option_words(letters)) if self.remedy_template else self.remedy
+        )
 
     @property
     def waived(self) -> bool:
