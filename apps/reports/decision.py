@@ -145,10 +145,31 @@ def prices_as_of(run: CostRun) -> str:
 # Rules --------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class HitRow:
-    """One rule hit with every option that it says the same of."""
+    """One rule hit with every option that it says the same of; `hits` are those of the options, in their order."""
 
     hit: RuleHit
     options: list[Option]
+    hits: list[RuleHit]
+
+    @property
+    def remedy(self) -> str:
+        return self.hit.remedy_for([option.letter for option in self.options])
+
+    @property
+    def supplier(self) -> str:
+        """Who can supply what is missing; option by option where it is not the same for all of them."""
+        return suppliers(self.hits)
+
+
+def suppliers(hits: Sequence[RuleHit]) -> str:
+    """Velmora Compute; or A: Velmora Compute; B, B+: Quarrow Racks."""
+    letters: dict[str, list[str]] = {}
+    for hit in hits:
+        letters.setdefault(hit.supplier, []).append(hit.option_letter or "")
+    letters.pop("", None)
+    if len(letters) < 2:  # one supplier for all needs no letters
+        return next(iter(letters), "")
+    return "; ".join(f"{', '.join(found)}: {supplier}" for supplier, found in letters.items())
 
 
 def grouped_hits(hits: Sequence[RuleHit], options: Sequence[Option]) -> list[HitRow]:
@@ -165,7 +186,8 @@ def grouped_hits(hits: Sequence[RuleHit], options: Sequence[Option]) -> list[Hit
             hit.waived_by,
             hit.waiver_reason,
         )
-        row = rows.setdefault(key, HitRow(hit, []))
+        row = rows.setdefault(key, HitRow(hit, [], []))
+        row.hits.append(hit)
         if hit.option_letter in by_letter:
             row.options.append(by_letter[hit.option_letter])
     return list(rows.values())
@@ -187,23 +209,30 @@ def hit_counts(hits: Sequence[RuleHit]) -> str:
 
 @dataclass(frozen=True)
 class NextStep:
+    """What to do, what it clears and who supplies it, and the screen where it is done: one, or one an option."""
+
     what: str
     note: str
+    page: str
+    letters: tuple[str, ...]
 
 
 def next_steps(hits: Sequence[RuleHit]) -> list[NextStep]:
-    """The remedies of open hits, gates first, each once, with what it clears and who can supply it."""
-    steps: dict[str, NextStep] = {}
-    cleared: dict[str, list[str]] = {}
+    """The remedies of open hits, gates first, each once with every option that it is for."""
+    found: dict[str, list[RuleHit]] = {}
     for hit in hits:
-        if hit.waived or not hit.remedy or hit.severity not in ("gate", "red", "amber"):
-            continue
-        cleared.setdefault(hit.remedy, []).append(
-            f"{hit.rule_id} " + _("for %s") % hit.option_letter if hit.option_letter else hit.rule_id
-        )
-        note = _("clears %s") % ", ".join(dict.fromkeys(cleared[hit.remedy]))
-        steps[hit.remedy] = NextStep(hit.remedy, f"{note} · {hit.supplier}" if hit.supplier else note)
-    return list(steps.values())[:MOST_STEPS]
+        if not hit.waived and hit.remedy and hit.severity in ("gate", "red", "amber"):
+            found.setdefault(hit.remedy_template or hit.remedy, []).append(hit)
+    return [_step(same) for same in list(found.values())[:MOST_STEPS]]
+
+
+def _step(hits: Sequence[RuleHit]) -> NextStep:
+    letters = tuple(hit.option_letter for hit in hits if hit.option_letter)
+    note = _("clears %s") % hits[0].rule_id
+    if letters:
+        note += " " + _("for %s") % ", ".join(letters)
+    supplier = suppliers(hits)
+    return NextStep(hits[0].remedy_for(letters), f"{note} · {supplier}" if supplier else note, hits[0].page, letters)
 
 
 # Before the first run -----------------------------------------------------------------------------------------------

@@ -25,16 +25,26 @@ class Finding:
     deck: SafeString
 
 
-def default_option(run: CostRun) -> CostOption:
-    """The reference: the first owned option by slot, else the first option."""
-    compared = run.compared or list(run.options.values())
-    return next((option for option in compared if option.owned and option.verb), compared[0])
+def default_option(run: CostRun, basis: str = NOMINAL) -> CostOption:
+    """What a screen opens with: the option that costs least on the basis shown, so that no heading leads past it."""
+    ranked = _by_cost(run, basis)
+    return ranked[0] if ranked else next(iter(run.options.values()))
 
 
-def default_rival(run: CostRun, option: CostOption) -> CostOption | None:
-    """What the option is held against: the cheapest of the other kind, else the cheapest other one."""
-    others = [o for o in run.ordered() if o.key != option.key and not o.baseline]
-    return next((o for o in others if o.verb != option.verb), others[0] if others else None)
+def default_rival(run: CostRun, option: CostOption, basis: str = NOMINAL) -> CostOption | None:
+    """What an option is held against, so that the cheapest option is always one of the two.
+
+    The cheapest option stands against the best one of the other kind, own against rented, else against the runner-up;
+    every other option stands against the cheapest.
+    """
+    others = [other for other in _by_cost(run, basis) if other.key != option.key]
+    if not others or option.baseline or option.total(basis)["likely"] > others[0].total(basis)["likely"]:
+        return others[0] if others else None
+    return next((other for other in others if other.owned != option.owned), others[0])
+
+
+def _by_cost(run: CostRun, basis: str) -> list[CostOption]:
+    return [option for option in run.ordered(basis) if not option.baseline]
 
 
 def break_even(run: CostRun, option: CostOption, rival: CostOption, basis: str = NOMINAL) -> Mapping[str, Any] | None:
@@ -69,19 +79,18 @@ def tco_finding(run: CostRun, option: CostOption, rival: CostOption | None, basi
 def _pair_heading(run: CostRun, option: CostOption, rival: CostOption, basis: str) -> str:
     names = {"option": _capital(_named(option)), "rival": _named(rival), "horizon": run.horizon}
     if option.verb != rival.verb:
-        month = (break_even(run, option, rival, basis) or {}).get("likely")
-        if month is not None and month > 0:
-            words = _("%(option)s undercuts %(rival)s from %(month)s")
-            if basis == NPV:
-                words = _("%(option)s undercuts %(rival)s from %(month)s, discounted")
-            return words % {**names, "month": figures.months(month)}
-        reverse = (break_even(run, rival, option, basis) or {}).get("likely")
-        if reverse is not None and reverse > 0:
-            return _("%(rival)s undercuts %(option)s from %(month)s") % {
-                "rival": _capital(_named(rival)),
-                "option": _named(option),
-                "month": figures.months(reverse),
-            }
+        for lower, higher in ((option, rival), (rival, option)):
+            month = (break_even(run, lower, higher, basis) or {}).get("likely")
+            # Who falls below the other once and ends above it has not undercut it over the horizon.
+            if month and lower.total(basis)["likely"] < higher.total(basis)["likely"]:
+                words = _("%(lower)s undercuts %(higher)s from %(month)s")
+                if basis == NPV:
+                    words = _("%(lower)s undercuts %(higher)s from %(month)s, discounted")
+                return words % {
+                    "lower": _capital(_named(lower)),
+                    "higher": _named(higher),
+                    "month": figures.months(month),
+                }
     return _difference_heading(option, rival, basis, names)
 
 
@@ -136,29 +145,70 @@ def cheapest_sentence(run: CostRun) -> str:
     return _("%(nominal)s costs least nominal, %(npv)s at present value.") % {"nominal": by_nominal, "npv": by_npv}
 
 
-def decision_finding(run: CostRun, ranked: Sequence[CostOption], open_gates: int) -> Finding:
-    """The lead on cost, how firm it is, and whether anything keeps it from being signed."""
+def decision_finding(
+    run: CostRun, ranked: Sequence[CostOption], open_gates: int, held: Mapping[str, Sequence[str]] | None = None
+) -> Finding:
+    """The lead on cost, how firm it is, and whether anything keeps it from being signed.
+
+    `held` names the options that a gate keeps out of the ranking, each with the rules that are open; a cheaper one
+    among them is told in the heading.
+    """
     if not ranked:
         words = _("Nothing is ranked: every option has an open gate")
         return Finding(words, format_html("{}", _("The options stand below with what each of them waits for.")))
     lead, most = ranked[0], _most_often(run, ranked)
-    if most.key == lead.key:
-        heading = _("%(lead)s costs least over %(n)d months.") % {"lead": lead.key, "n": run.horizon}
-    else:
-        heading = _("%(lead)s costs least at likely values, %(most)s in most draws.") % {
-            "lead": lead.key,
-            "most": most.key,
-        }
+    below = _cheaper_held(run, lead, held or {})
+    heading = _lead_words(run, lead, most, below)
     if open_gates:
-        one, many = _("One gate keeps it from being signed."), _("gates keep it from being signed.")
+        one, many = _("One gate is open before signature."), _("gates are open before signature.")
         heading += " " + (one if open_gates == 1 else f"{open_gates}{figures.NBSP}{many}")
     return Finding(heading if open_gates else heading.rstrip("."), _decision_deck(run, lead, most, ranked))
 
 
+def _lead_words(
+    run: CostRun, lead: CostOption, most: CostOption, below: Sequence[tuple[CostOption, Sequence[str]]]
+) -> str:
+    """One sentence on the cheapest ranked option that leaves out no option that costs less."""
+    names = {"lead": lead.key, "most": most.key, "n": run.horizon}
+    if below:
+        words = _("%(lead)s costs least of those that can be ranked; %(below)s.")
+        return words % {**names, "below": "; ".join(_held_words(lead, option, rules) for option, rules in below)}
+    if most.key != lead.key:
+        share = run.found["probability_cheapest"][NOMINAL].get(most.key, 0.0)
+        if share > 0.5:
+            return _("%(lead)s costs least at likely values, %(most)s in most draws.") % names
+        return _("%(lead)s costs least at likely values, %(most)s in more draws than any other.") % names
+    if any(o.baseline and o.total(NOMINAL)["likely"] < lead.total(NOMINAL)["likely"] for o in run.options.values()):
+        return _("The baseline aside, %(lead)s costs least over %(n)d months.") % names
+    return _("%(lead)s costs least over %(n)d months.") % names
+
+
+def _cheaper_held(
+    run: CostRun, lead: CostOption, held: Mapping[str, Sequence[str]]
+) -> list[tuple[CostOption, Sequence[str]]]:
+    """The options that a gate holds back and that cost less than the lead, the cheapest first."""
+    limit = lead.total(NOMINAL)["likely"]
+    found = [(run.options[key], rules) for key, rules in held.items() if key in run.options]
+    found = [(option, rules) for option, rules in found if option.total(NOMINAL)["likely"] < limit]
+    return sorted(found, key=lambda pair: pair[0].total(NOMINAL)["likely"])
+
+
+def _held_words(lead: CostOption, option: CostOption, rules: Sequence[str]) -> str:
+    names = {
+        "option": option.key,
+        "amount": figures.millions_m(lead.total(NOMINAL)["likely"] - option.total(NOMINAL)["likely"]),
+        "rules": ", ".join(dict.fromkeys(rules)),
+    }
+    if len(set(rules)) == 1:
+        return _("%(option)s is %(amount)s cheaper but %(rules)s is open") % names
+    return _("%(option)s is %(amount)s cheaper but %(rules)s are open") % names
+
+
 def _most_often(run: CostRun, ranked: Sequence[CostOption]) -> CostOption:
-    """The option that is cheapest in most draws; the lead when shares are equal."""
+    """The ranked option that is cheapest in most draws; the lead when shares are equal or one not ranked wins more."""
     shares = run.found["probability_cheapest"][NOMINAL]
-    return max(ranked, key=lambda option: (shares.get(option.key, 0.0), -ranked.index(option)))
+    most = max(ranked, key=lambda option: (shares.get(option.key, 0.0), -ranked.index(option)))
+    return ranked[0] if any(share > shares.get(most.key, 0.0) for share in shares.values()) else most
 
 
 def _decision_deck(run: CostRun, lead: CostOption, most: CostOption, ranked: Sequence[CostOption]) -> SafeString:
@@ -178,7 +228,10 @@ def _decision_deck(run: CostRun, lead: CostOption, most: CostOption, ranked: Seq
         second = format_html(words, a=lead.key, b=most.key, n=draws.get(most.key, 0))
     elif len(ranked) > 1:
         gap = ranked[1].total(NOMINAL)["likely"] - lead.total(NOMINAL)["likely"]
-        second = format_html(_("{b} follows with <b>{gap}</b> more."), b=ranked[1].key, gap=figures.millions_m(gap))
+        words = _("{b} follows with <b>{gap}</b> more.")
+        if len(ranked) < len(run.compared):
+            words = _("Of those ranked, {b} follows with <b>{gap}</b> more.")
+        second = format_html(words, b=ranked[1].key, gap=figures.millions_m(gap))
     last = _("This is cost alone: training cycles and dates are not computed yet, so it is no advice to buy.")
     return format_html("{} {} {}", first, second, last)
 

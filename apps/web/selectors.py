@@ -1,10 +1,11 @@
 """What the result screens read: an assessment and one of its finished runs, for the user who asks."""
 
 import uuid
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Min, Prefetch, Q
+from django.db.models import Count, Exists, Min, OuterRef, Prefetch, Q
 from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -14,6 +15,8 @@ from apps.analyses import selectors as analyses
 from apps.analyses.models import AnalysisRun, RuleWaiver
 from apps.assessments import selectors as assessments
 from apps.assessments.models import Assessment, EvidenceAnswer, Option, OptionPhase
+from apps.engine.errors import EngineError
+from apps.intake.models import ImportBatch
 from apps.vendors.models import QuoteVersion
 from apps.workloads.models import RoadmapItem
 
@@ -57,6 +60,54 @@ def run_or_404(user: User, assessment: Assessment, run_id: uuid.UUID, **conditio
     if found is None:
         raise Http404
     return found
+
+
+MOST_CHANGES = 8
+
+
+@dataclass(frozen=True)
+class Stale:
+    """What has changed since a run, in sentences, and how many more there are."""
+
+    run: AnalysisRun
+    changes: list[str]
+    more: int
+
+
+def stale_since(run: AnalysisRun | None) -> Stale | None:
+    """What has changed since a run that the caller has read; None when nothing has."""
+    if run is None:
+        return None
+    try:
+        changes = analyses.is_stale(run)
+    except EngineError as error:  # the inputs as they stand now could not be computed
+        changes = [str(error)]
+    return Stale(run, changes[:MOST_CHANGES], len(changes) - MOST_CHANGES) if changes else None
+
+
+@dataclass(frozen=True)
+class StoredQuote:
+    """A stored quote that no option of the assessment uses, and the import on whose page it can become one."""
+
+    version: QuoteVersion
+    batch_id: uuid.UUID
+
+
+def quotes_without_option(user: User, assessment: Assessment) -> list[StoredQuote]:
+    """The newest imported version of each quote of which no option of the assessment uses a version; three queries."""
+    here = Q(assessment_id=assessment.pk) | Q(assessment_id__isnull=True)
+    batches = ImportBatch.objects.visible_to(user).filter(
+        here, client=assessment.client, state=ImportBatch.State.COMMITTED, quote_version_id__isnull=False
+    )
+    batch_of = dict(batches.order_by("committed_at").values_list("quote_version_id", "pk"))
+    used = OptionPhase.objects.visible_to(user).filter(
+        option__assessment=assessment, quote_version__quote=OuterRef("quote")
+    )
+    unused = QuoteVersion.objects.visible_to(user).filter(~Exists(used), pk__in=batch_of)
+    versions = unused.select_related("quote__vendor").annotate(n_lines=Count("lines")).order_by("version")
+    newest = {version.quote_id: version for version in versions}
+    found = sorted(newest.values(), key=lambda version: (version.quote.vendor.name, version.quote.number))
+    return [StoredQuote(version, batch_of[version.pk]) for version in found]
 
 
 MOST_FOUND = 20

@@ -10,7 +10,7 @@ import pytest
 
 from apps.engine import tco as engine
 from apps.reports import charts, comparison, explain, findings, tco_tables, what_if
-from apps.reports.cost_run import NOMINAL, CostRun
+from apps.reports.cost_run import NOMINAL, NPV, CostRun
 from tests.web.conftest import Case
 
 
@@ -46,10 +46,52 @@ def test_without_a_break_even_the_heading_tells_the_difference_of_totals(cost: C
     assert heading.startswith("Owning A costs")
 
 
-def test_an_option_is_held_against_the_cheapest_of_the_other_kind(cost: CostRun) -> None:
-    assert findings.default_option(cost).key == "A"
-    assert findings.default_rival(cost, cost.options["A"]).key == "C"  # type: ignore[union-attr]
-    assert findings.default_rival(cost, cost.options["C"]).verb == "owning"  # type: ignore[union-attr]
+def _with_totals(cost: CostRun, **millions: float) -> CostRun:
+    """The run with other totals, so that another option is the cheapest."""
+    found = copy.deepcopy(dict(cost.found))
+    for key, amount in millions.items():
+        for name in ("nominal_usd", "npv_usd"):
+            found["options"][key][name]["likely"] = amount * 1e6
+    for basis, name in ((NOMINAL, "nominal_usd"), (NPV, "npv_usd")):
+        found["ranking"][basis].sort(key=lambda key: found["options"][key][name]["likely"])
+    return CostRun(cost.given, found, cost.number)
+
+
+def test_the_pair_holds_the_cheapest_option_against_the_best_of_the_other_kind(cost: CostRun) -> None:
+    for basis in (NOMINAL, NPV):
+        option = findings.default_option(cost, basis)
+        rival = findings.default_rival(cost, option, basis)
+        assert rival is not None
+        assert option.key == cost.found["ranking"][basis][0]
+        assert option.owned != rival.owned
+        heading = findings.tco_finding(cost, option, rival, basis).heading
+        assert option.key in heading
+        assert rival.key in heading
+
+
+def test_an_option_that_is_not_the_cheapest_stands_against_the_cheapest(cost: CostRun) -> None:
+    cheapest = findings.default_option(cost)
+    for option in cost.compared:
+        rival = findings.default_rival(cost, option)
+        assert rival is not None
+        assert cheapest.key in (option.key, rival.key)
+
+
+def test_where_renting_is_cheapest_the_heading_leads_with_it(cost: CostRun) -> None:
+    changed = _with_totals(cost, C=4, A=6, B=7, **{"B+": 8})
+    option = findings.default_option(changed)
+    rival = findings.default_rival(changed, option)
+    assert (option.key, rival and rival.key) == ("C", "A")
+    heading = findings.tco_finding(changed, option, rival, NOMINAL).heading
+    assert heading.startswith("Renting C ")
+    assert "Owning A undercuts" not in heading
+
+
+def test_where_owning_wins_b_undercuts_renting(cost: CostRun) -> None:
+    changed = _changed(_with_totals(cost, B=6, A=7, C=8, **{"B+": 9}), likely=20)
+    option = findings.default_option(changed)
+    heading = findings.tco_finding(changed, option, findings.default_rival(changed, option), NOMINAL).heading
+    assert heading == "Owning B undercuts renting C from month\u00a020"
 
 
 def test_a_single_option_is_told_alone(cost: CostRun) -> None:
@@ -66,8 +108,31 @@ def test_the_decision_says_when_another_option_wins_more_draws(cost: CostRun) ->
         found["probability_cheapest"] = {NOMINAL: {lead: share, other: 1 - share}}
         heading = findings.decision_finding(CostRun(cost.given, found), ranked, 0).heading
         assert expected in heading
-    assert "2\u00a0gates keep it" in findings.decision_finding(cost, ranked, 2).heading
+    assert "2\u00a0gates are open" in findings.decision_finding(cost, ranked, 2).heading
     assert "Nothing is ranked" in findings.decision_finding(cost, [], 2).heading
+
+
+def test_the_decision_tells_of_a_cheaper_option_that_a_gate_holds_back(cost: CostRun) -> None:
+    changed = _with_totals(cost, C=5.46, A=6, B=7, **{"B+": 8})
+    ranked = [changed.options[key] for key in ("A", "B", "B+")]
+    heading = findings.decision_finding(changed, ranked, 1, {"C": ["T1"]}).heading
+    assert heading == (
+        "A costs least of those that can be ranked; C is 0.54\u00a0M cheaper but T1 is open. "
+        "One gate is open before signature."
+    )
+    dearer = findings.decision_finding(changed, [changed.options["C"]], 0, {"A": ["T1"], "B": ["T1"]}).heading
+    assert dearer == "C costs least over 36 months"
+    several = findings.decision_finding(changed, [changed.options["B"]], 0, {"A": ["F1", "T1"], "C": ["T1"]}).heading
+    assert "C is 1.54\u00a0M cheaper but T1 is open; A is 1.00\u00a0M cheaper but F1, T1 are open" in several
+
+
+def test_an_option_that_is_not_ranked_and_wins_most_draws_is_not_passed_over(cost: CostRun) -> None:
+    found = copy.deepcopy(dict(cost.found))
+    keys = found["ranking"][NOMINAL]
+    found["probability_cheapest"] = {NOMINAL: {keys[0]: 0.1, keys[1]: 0.2, keys[2]: 0.7}}
+    changed = CostRun(cost.given, found)
+    heading = findings.decision_finding(changed, [changed.options[key] for key in keys[:2]], 0).heading
+    assert "draws" not in heading
 
 
 def test_every_line_and_total_has_an_explanation_whose_numbers_multiply(cost: CostRun) -> None:

@@ -11,25 +11,22 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from apps.accounts.models import User
 from apps.accounts.permissions import allowed_actions
 from apps.analyses import selectors as analyses
 from apps.analyses import services
 from apps.analyses.models import AnalysisRun
-from apps.assessments.models import Assessment
 from apps.engine.errors import EngineError
 from apps.reports import figures
 from apps.web import selectors
 from apps.web.views.state import partial_for, signed_in
 
 RUNS_A_PAGE = 25
-MOST_CHANGES = 8
 
 
 @require_GET
 @login_required
 def activity(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
-    """The runs with their state; while one is not over, htmx asks for the list again every two seconds."""
+    """The runs with their state; while one is not over, htmx asks for the list and heading again every two seconds."""
     user = signed_in(request)
     assessment = selectors.assessment_or_404(user, assessment_id)
     runs = analyses.runs_visible_to(user).filter(assessment=assessment)
@@ -45,21 +42,12 @@ def activity(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
         "heading": _heading(rows),
     }
     if partial_for(request, "runs"):
-        return render(request, "activity/_runs.html", context)
-    context["stale"] = _stale(user, assessment)
+        answer = render(request, "activity/_runs.html", {**context, "polled": True})
+        if not context["alive"]:  # heading, header and what has changed say it too, so the page comes anew
+            answer["HX-Refresh"] = "true"
+        return answer
+    context["stale"] = selectors.stale_since(analyses.latest_succeeded(user, assessment))
     return render(request, "activity/activity.html", context)
-
-
-def _stale(user: User, assessment: Assessment) -> dict[str, Any] | None:
-    """What has changed since the newest finished run, in sentences; None when nothing has or there is no run."""
-    newest = analyses.latest_succeeded(user, assessment)
-    if newest is None:
-        return None
-    try:
-        changes = analyses.is_stale(newest)
-    except EngineError as error:  # the inputs as they stand now could not be computed
-        changes = [str(error)]
-    return {"run": newest, "changes": changes[:MOST_CHANGES], "more": len(changes) - MOST_CHANGES} if changes else None
 
 
 def _row(run: AnalysisRun) -> dict[str, Any]:
@@ -106,7 +94,7 @@ def start_run(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
 def _started_words(run: AnalysisRun) -> str:
     if run.state == AnalysisRun.State.SUCCEEDED:
         return _("Nothing has changed since run %s, so its results stand.") % run.number
-    return _("Run %s is queued. You can leave this page.") % run.number
+    return _("Run %s was requested. You can leave this page.") % run.number
 
 
 @require_POST

@@ -20,6 +20,7 @@ from apps.engine.errors import InputError
 from apps.reports import decision as tables
 from apps.reports import explain, figures, findings, tco_tables
 from apps.reports.cost_run import NOMINAL, NPV, CostRun
+from apps.web import navigation as screens
 from apps.web import selectors
 from apps.web.views.downloads import csv_answer, file_name
 from apps.web.views.state import choice, flag, partial_for, signed_in
@@ -54,6 +55,7 @@ def decision(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
         return csv_answer(tables.option_csv(context["rows"], context["basis"], context["cost"]), name)
     if partial_for(request, "how-panel"):
         return render(request, "components/how_panel.html", context)
+    context |= {"stale": selectors.stale_since(run), "rules_of_today": True}
     template = "decision/_screen.html" if partial_for(request, "screen") else "decision/decision.html"
     return render(request, template, context)
 
@@ -77,14 +79,27 @@ def _screen(request: HttpRequest, cost: CostRun, options: list[Option], hits: li
         "basis": basis,
         "rows": rows,
         "held": ranking.unranked,
-        "finding": findings.decision_finding(cost, ranked, len({hit.rule_id for hit in rules.open_gates(hits)})),
+        "finding": findings.decision_finding(
+            cost,
+            ranked,
+            len({hit.rule_id for hit in rules.open_gates(hits)}),
+            {letter: [hit.rule_id for hit in found] for letter, found in nominal.unranked.items()},
+        ),
         "conflict": next((hit for hit in hits if hit.rule_id == "T6" and not hit.not_given), None),
         "gap": tco_tables.gap_drivers(cost, ranked),
-        "next_steps": tables.next_steps(hits),
+        "next_steps": [(step, _pages(step, stored)) for step in tables.next_steps(hits)],
         "prices_as_of": tables.prices_as_of(cost),
         "how": how,
         "selected_figure": figure,
     }
+
+
+def _pages(step: tables.NextStep, stored: dict[str, Option]) -> list[tuple[str, str]]:
+    """Where a step is done: letter and address for each option, or one address without a letter."""
+    options = [stored[letter] for letter in step.letters if letter in stored]
+    if step.page == "option":
+        return [(o.letter, screens.address(step.page, o.assessment_id, o.pk)) for o in options]
+    return [("", screens.address(step.page, next(iter(stored.values())).assessment_id))] if stored else []
 
 
 def _to_do(request: HttpRequest, assessment: Assessment, options: list[Option], fabric_open: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from apps.assessments import selectors as assessments
 from apps.assessments.models import Option
 from apps.reports import comparison as tables
 from apps.reports import explain, findings, terms, version_diff
-from apps.reports.cost_run import CostOption, CostRun
+from apps.reports.cost_run import NOMINAL, CostOption, CostRun
 from apps.web import selectors
 from apps.web.views.downloads import csv_answer, file_name
 from apps.web.views.state import choice, flag, partial_for, signed_in
@@ -30,6 +30,7 @@ def quotes(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
     rows = [option for option in assessments.options_of(user, assessment) if not option.baseline]
     context: dict[str, Any] = {"assessment": assessment, "run": run, "option_rows": rows}
     if run is None:
+        context["stored"] = selectors.quotes_without_option(user, assessment)
         return render(request, "quotes/empty.html", context)
     context |= _screen(request, CostRun.read(run), rows)
     if request.GET.get("format") == "csv":
@@ -38,6 +39,7 @@ def quotes(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
         return csv_answer([*context["table"].csv_rows(), *context["terms"].csv_rows()], name)
     if partial_for(request, "how-panel"):
         return render(request, "components/how_panel.html", context)
+    context["stale"] = selectors.stale_since(run)
     context["diffs"] = _diffs(selectors.quote_versions(user, rows))
     template = "quotes/_screen.html" if partial_for(request, "screen") else "quotes/quotes.html"
     return render(request, template, context)
@@ -49,7 +51,8 @@ def _screen(request: HttpRequest, cost: CostRun, rows: list[Option]) -> dict[str
     span = choice(request, "span", tables.SPANS)
     shown = [o for o in cost.compared if not shortlist or (o.key in stored and stored[o.key].shortlisted)]
     shown = shown or cost.compared
-    reference = shown[0]
+    reference = min(shown, key=lambda option: option.total(NOMINAL)["likely"])
+    shown = [reference, *(option for option in shown if option.key != reference.key)]
     other = _other(cost, shown, request.GET.get("to", ""))
     table = tables.comparison(
         cost, shown, span=span, differences_only=flag(request, "differences"), included=_included(rows)
@@ -75,8 +78,11 @@ def _screen(request: HttpRequest, cost: CostRun, rows: list[Option]) -> dict[str
 
 
 def _other(cost: CostRun, shown: list[CostOption], key: str) -> CostOption | None:
-    found = next((option for option in shown[1:] if option.key == key), None)
-    return found or (shown[1] if len(shown) > 1 else None)
+    """What the reference stands against: the option asked for, else the best of another kind, else the runner-up."""
+    others = sorted(shown[1:], key=lambda option: option.total(NOMINAL)["likely"])
+    chosen = next((option for option in others if option.key == key), None)
+    another_kind = next((option for option in others if option.owned != shown[0].owned), None)
+    return chosen or another_kind or next(iter(others), None)
 
 
 def _included(rows: list[Option]) -> dict[str, set[str]]:

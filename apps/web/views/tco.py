@@ -34,6 +34,7 @@ def tco(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
     context["how"] = _explanation(cost, request.GET.get("how", ""))
     if partial_for(request, "how-panel"):
         return render(request, "components/how_panel.html", context)
+    context["stale"] = selectors.stale_since(run)
     if partial_for(request, "screen"):
         return render(request, "tco/_screen.html", context)
     return render(request, "tco/tco.html", context)
@@ -42,8 +43,8 @@ def tco(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
 def _screen(request: HttpRequest, cost: CostRun) -> dict[str, Any]:
     basis = choice(request, "basis", (NOMINAL, NPV))
     view = choice(request, "view", (tco_tables.CASH, tco_tables.ACCRUAL))
-    option = _option(cost, request.GET.get("option", ""))
-    rival = _rival(cost, option, request.GET.get("against", ""))
+    option = cost.options.get(request.GET.get("option", "")) or findings.default_option(cost, basis)
+    rival = _rival(cost, option, request.GET.get("against", ""), basis)
     head, rows = charts.cumulative_data(cost, option, rival)
     return {
         "cost": cost,
@@ -65,15 +66,11 @@ def _screen(request: HttpRequest, cost: CostRun) -> dict[str, Any]:
     }
 
 
-def _option(cost: CostRun, key: str) -> CostOption:
-    return cost.options.get(key) or findings.default_option(cost)
-
-
-def _rival(cost: CostRun, option: CostOption, key: str) -> CostOption | None:
+def _rival(cost: CostRun, option: CostOption, key: str, basis: str) -> CostOption | None:
     chosen = cost.options.get(key)
     if chosen is not None and chosen.key != option.key:
         return chosen
-    return findings.default_rival(cost, option)
+    return findings.default_rival(cost, option, basis)
 
 
 def _explanation(cost: CostRun, figure: str) -> explain.Explanation | None:
