@@ -264,7 +264,7 @@ def make_assessment(*, client: Client | None = None, **values: Any) -> Assessmen
 def make_option(*, client: Client | None = None, assessment: Assessment | None = None, **values: Any) -> Option:
     assessment = assessment or make_assessment(client=client)
     number = next(_counter)
-    values.setdefault("letter", f"O{number}"[:4])
+    values.setdefault("letter", f"O{number % 1000}")  # four characters at most
     values.setdefault("name", f"Option {number}")
     values.setdefault("slot", 1)
     return Option.objects.create(client=assessment.client, assessment=assessment, **values)
