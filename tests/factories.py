@@ -44,6 +44,7 @@ Factory = Callable[..., models.Model]
 FACTORIES: dict[type[models.Model], Factory] = {}
 PASSWORD = "a long enough passphrase 7"
 _counter = itertools.count(1)
+_letters = itertools.count(1)
 
 
 def factory_of(model: type[M]) -> Callable[[Callable[..., M]], Callable[..., M]]:
@@ -264,7 +265,7 @@ def make_assessment(*, client: Client | None = None, **values: Any) -> Assessmen
 def make_option(*, client: Client | None = None, assessment: Assessment | None = None, **values: Any) -> Option:
     assessment = assessment or make_assessment(client=client)
     number = next(_counter)
-    values.setdefault("letter", f"O{number % 1000}")  # four characters at most
+    values.setdefault("letter", f"O{next(_letters) % 1000}")  # four characters at most, so a counter of its own
     values.setdefault("name", f"Option {number}")
     values.setdefault("slot", 1)
     return Option.objects.create(client=assessment.client, assessment=assessment, **values)
