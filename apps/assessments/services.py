@@ -259,15 +259,15 @@ def answer_evidence(*, by: Actor, option: Option, question: int, level: str, not
 
 
 # Checks --------------------------------------------------------------------------------------------------------------
-def check_range(name: str, value: dict[str, Any]) -> None:
-    """Raise `InputError` unless likely is given and low, likely and high are numbers in rising order."""
+def check_range(name: str, value: Any) -> None:
+    """Raise `InputError` unless likely is given and those of low, likely and high that are given rise from zero."""
+    if not isinstance(value, Mapping):
+        raise InputError(name, value, "an object with likely, and low and high where there is a range")
     numbers = {end: _decimal(f"{name}.{end}", value.get(end)) for end in ("low", "likely", "high")}
     low, likely, high = numbers["low"], numbers["likely"], numbers["high"]
     if likely is None:
         raise InputError(f"{name}.likely", "not given", "a number")
-    if (low is None) != (high is None):
-        raise InputError(name, f"{low} / {likely} / {high}", "given with both low and high, or with neither")
-    if low is not None and high is not None and not low <= likely <= high:
+    if not (likely if low is None else low) <= likely <= (likely if high is None else high):
         raise InputError(name, f"{low} / {likely} / {high}", "low, likely and high in rising order")
     if min(number for number in numbers.values() if number is not None) < 0:
         raise InputError(name, f"{low} / {likely} / {high}", "zero or more")

@@ -19,6 +19,8 @@ from apps.assumptions.selectors import assumption_bounds
 from apps.engine.errors import InputError
 
 DISTRIBUTIONS: Final = ("triangular", "pert", "lognormal", "fixed")
+LARGEST: Final = Decimal(10) ** 18  # what the columns hold
+MOST_DECIMALS: Final = 10
 STATUSES: Final = ("accepted", "contested", "memory", "superseded")
 
 
@@ -179,6 +181,8 @@ def check_range(low: Decimal | None, likely: Decimal | None, high: Decimal | Non
     for name, number in (("low", low), ("likely", likely), ("high", high)):
         if number is not None and not Decimal(number).is_finite():
             raise InputError(name, number, _("a finite number"))
+        if number is not None and (abs(number) >= LARGEST or round(Decimal(number), MOST_DECIMALS) != number):
+            raise InputError(name, number, _("below 10^18, with at most %d decimals") % MOST_DECIMALS)
     if likely is None and (low is not None or high is not None):
         raise InputError("likely", likely, _("given when low or high is"))
     if likely is not None and low is not None and low > likely:

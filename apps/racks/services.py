@@ -83,7 +83,8 @@ def _check_ranges(configuration: RackConfiguration) -> None:
         low, likely, high = (getattr(configuration, f"{name}_{end}") for end in ("low", "likely", "high"))
         if likely is None and (low is not None or high is not None):
             raise InputError(name, "without a likely value", "given with likely")
-        if low is not None and high is not None and not low <= likely <= high:
+        ends = (likely if low is None else low, likely if high is None else high)
+        if likely is not None and not ends[0] <= likely <= ends[1]:
             raise InputError(name, f"{low} / {likely} / {high}", "low, likely and high in rising order")
     for name in _FRACTIONS:
         value = getattr(configuration, name)

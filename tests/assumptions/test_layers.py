@@ -188,3 +188,9 @@ def test_the_database_holds_each_version_once_on_each_layer(place: dict[str, Any
     AssumptionValue.objects.create(**columns)
     with pytest.raises(IntegrityError), transaction.atomic():
         AssumptionValue.objects.create(**columns)
+
+
+@pytest.mark.parametrize("value", ["1e40", "0.00000000000000000001"])
+def test_a_number_that_no_column_holds_is_refused_instead_of_rounded(value: str) -> None:
+    with pytest.raises(InputError, match="at most 10 decimals"):
+        services.check_range(None, Decimal(value), None)
