@@ -169,7 +169,7 @@ def _accelerators(version: QuoteVersion, lines: Sequence[QuoteLine]) -> tuple[li
     said = {line.pk: per_node_of(line) or (sheet[0] if sheet else None) for line in given}
     nodes = [line for line in given if said[line.pk]]
     numbers = {said[line.pk] for line in nodes}
-    found: list[QuotedFact] = []
+    found = [_of_lines("node_type", given[0].description[:200], given)] if len(given) == 1 else []
     if hours:
         found += _whole("n_accelerators", given[0].quantity, given)
     else:

@@ -399,11 +399,12 @@ def test_a_quote_imported_by_hand_gives_what_the_demo_holds(
             assert same, (field, found, wanted)
     answers = EvidenceAnswer.objects.of_client(desk.assessment.client).filter(option=option)
     assert {answer.question: answer.level for answer in answers} == levels
+    assert "H100 SXM 80 GB" in made.node_type
     assert made.sources["storage_tb"]["ref"]
     assert made.sources["fabric_efficiency"]["source"].endswith("of the theoretical value”")
     page = text_of(desk.get("import_preview", desk.batch().pk))
     assert "What was taken over" in page
-    assert "no, the configuration says otherwise" not in page
+    assert "stays as it was" not in page
     assert "The file does not give:" in page
     assert "Goodput" in page.partition("The file does not give:")[2][:300]
 
