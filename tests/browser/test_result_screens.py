@@ -201,3 +201,19 @@ def test_without_scripts_every_figure_still_opens(case: Case, browser: Any, live
     page.click(".how-close")
     assert not page.is_visible("#how-panel .how-panel")
     context.close()
+
+
+@pytest.mark.parametrize("screen", ["quotes/", "activity/"])
+def test_buttons_of_a_page_head_are_equally_high_at_touch_widths(
+    case: Case, open_page: Callable[..., Any], screen: str
+) -> None:
+    page = open_page(f"/assessments/{case.assessment.pk}/{screen}", width=400)
+    heights = page.evaluate("[...document.querySelectorAll('.page-head-end .button')].map((e) => e.offsetHeight)")
+    assert set(heights) == {44}
+
+
+def test_a_table_that_goes_on_sideways_has_a_shadow_at_its_edge(case: Case, open_page: Callable[..., Any]) -> None:
+    page = open_page(f"/assessments/{case.assessment.pk}/quotes/", width=400)
+    wrap = page.locator(".table-wrap").first
+    assert wrap.evaluate("(e) => e.scrollWidth > e.clientWidth")
+    assert "local" in wrap.evaluate("(e) => getComputedStyle(e).backgroundAttachment")
