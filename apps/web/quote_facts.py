@@ -252,9 +252,12 @@ def _fabric(version: QuoteVersion) -> list[QuotedFact]:
 def _load(version: QuoteVersion) -> list[QuotedFact]:
     terms = version.terms or {}
     found: list[QuotedFact] = []
-    load = _number(value_of(terms, "it_load_kw"))
-    if load is not None:
-        found.append(QuotedFact(name="it_load_kw", values={"it_load_kw_likely": load}, **_cell(terms, "it_load_kw")))
+    likely = "it_load_kw_likely" if "it_load_kw_likely" in terms else "it_load_kw"
+    cells = {"it_load_kw_low": "it_load_kw_low", "it_load_kw_likely": likely, "it_load_kw_high": "it_load_kw_high"}
+    given = {column: _number(value_of(terms, name)) for column, name in cells.items()}
+    values = {column: number for column, number in given.items() if number is not None}
+    if "it_load_kw_likely" in values and list(values.values()) == sorted(values.values()):
+        found.append(QuotedFact(name="it_load_kw", values=values, **_cell(terms, likely)))
     basis = value_of(terms, "it_load_basis")
     if basis in CHOICES["it_load_basis"]:
         found.append(_of_cell("it_load_basis", basis, terms))

@@ -489,12 +489,16 @@ def test_a_topic_leads_to_the_question_it_is_about(topic: str, statement: str, q
 def test_goodput_and_nodes_of_the_sheets_are_taken_over(desk: Desk) -> None:
     document = json.loads((QUOTES / "nimbrel.json").read_text())
     document["terms"] |= {"goodput_low": "0.8", "goodput": "90 %", "slowdown": "1.4"}
+    document["terms"] |= {"it_load_kw_low": "90", "it_load_kw_likely": "100", "it_load_kw_high": "120"}
     document["fabric"]["gpus_per_node"] = "4"
     batch = committed(desk, json.dumps(document).encode(), "nimbrel.json")
     preset = desk.get("import_preview", batch.pk).context["option_form"].initial
     assert preset["accelerators_per_node"] == 4
-    desk.post("import_preview_option", batch.pk, **{**FORM, "template": "cloud_reserved", "facility": "none"})
+    assert preset["it_load_kw_likely"] == 100
+    typed = {"template": "rack_scale", "facility": "none", "it_load_kw_likely": "100"}
+    desk.post("import_preview_option", batch.pk, **{**FORM, **typed})
     made = RackConfiguration.objects.of_client(desk.assessment.client).get()
+    assert (made.it_load_kw_low, made.it_load_kw_likely, made.it_load_kw_high) == (90, 100, 120)
     assert (str(made.goodput_low), str(made.goodput_likely), made.slowdown_likely) == ("0.8", "0.9", None)
     assert made.sources["goodput"]["ref"].startswith("terms.goodput")
     assert made.n_accelerators == 40  # typed, so it does not stand in the quote
