@@ -299,8 +299,9 @@ def comparison_finding(run: CostRun, reference: CostOption, other: CostOption | 
             },
             deck,
         )
-    names = {"option": other.key, "rival": reference.key, "horizon": run.horizon}
-    return Finding(_difference_heading(other, reference, NOMINAL, names), deck)
+    lower, higher = sorted((reference, other), key=lambda option: option.total(NOMINAL)["likely"])
+    names = {"option": lower.key, "rival": higher.key, "horizon": run.horizon}
+    return Finding(_difference_heading(lower, higher, NOMINAL, names), deck)
 
 
 def _largest_offset(reference: CostOption, other: CostOption, capital: float) -> tuple[str, float] | None:

@@ -125,11 +125,11 @@ def test_the_chart_draws_areas_lines_and_marks_in_the_colours_of_the_theme(
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     with page.expect_download() as download:
         page.click("[data-svg]")
-    assert download.value.suggested_filename == "cumulative-cost-A.svg"
+    assert download.value.suggested_filename == "cumulative-cost-B.svg"
 
 
 def test_a_figure_is_explained_by_keys_alone_and_the_focus_returns(case: Case, open_page: Callable[..., Any]) -> None:
-    page = open_page(f"/assessments/{case.assessment.pk}/tco/")
+    page = open_page(f"/assessments/{case.assessment.pk}/tco/?option=A")
     link = page.locator('a.how[data-figure="A.facility"]')
     link.focus()
     page.keyboard.press("Enter")
@@ -154,7 +154,7 @@ def test_views_switch_in_place_and_the_address_holds_them(case: Case, open_page:
     assert page.locator("#basis-npv[aria-current=true]").count() == 1
     assert page.locator("#option-C[aria-current=true]").count() == 1
     page.go_back()
-    page.wait_for_selector("#option-A[aria-current=true]")
+    page.wait_for_selector("#option-B[aria-current=true]")
 
 
 def test_single_keys_go_search_move_and_help_but_not_in_fields(case: Case, open_page: Callable[..., Any]) -> None:
@@ -195,7 +195,7 @@ def test_without_scripts_every_figure_still_opens(case: Case, browser: Any, live
     cookie = signed_in.cookies[settings.SESSION_COOKIE_NAME].value
     context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
     page = context.new_page()
-    page.goto(f"{live_server.url}/assessments/{case.assessment.pk}/tco/")
+    page.goto(f"{live_server.url}/assessments/{case.assessment.pk}/tco/?option=A")
     page.click('a.how[data-figure="A.facility"]')
     assert page.is_visible("#how-panel .how-panel")
     page.click(".how-close")

@@ -87,6 +87,13 @@ def test_where_renting_is_cheapest_the_heading_leads_with_it(cost: CostRun) -> N
     assert "Owning A undercuts" not in heading
 
 
+def test_the_comparison_leads_with_the_cheaper_of_owned_and_rented(cost: CostRun) -> None:
+    changed = _with_totals(cost, C=4, A=6)
+    for first, second in (("A", "C"), ("C", "A")):
+        heading = findings.comparison_finding(changed, changed.options[first], changed.options[second]).heading
+        assert heading == "C costs 2.00\u00a0M less than A over 36 months"
+
+
 def test_where_owning_wins_b_undercuts_renting(cost: CostRun) -> None:
     changed = _changed(_with_totals(cost, B=6, A=7, C=8, **{"B+": 9}), likely=20)
     option = findings.default_option(changed)
