@@ -18,6 +18,7 @@ urlpatterns = [
     path(f"{ASSESSMENT}/runs/", activity.start_run, name="start_run"),
     path(f"{RUN}/cancel/", activity.cancel_run, name="cancel_run"),
     path(f"{RUN}/retry/", activity.retry_run, name="retry_run"),
+    path(f"{RUN}/changes/", runs.stale, name="run_stale"),
     path(f"{RUN}/workbook.xlsx", runs.workbook, name="run_workbook"),
     path(f"{RUN}/<str:part>.json", runs.document, name="run_json"),
 ]

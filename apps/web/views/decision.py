@@ -55,7 +55,7 @@ def decision(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
         return csv_answer(tables.option_csv(context["rows"], context["basis"], context["cost"]), name)
     if partial_for(request, "how-panel"):
         return render(request, "components/how_panel.html", context)
-    context |= {"stale": selectors.stale_since(run), "rules_of_today": True}
+    context["rules_of_today"] = True
     template = "decision/_screen.html" if partial_for(request, "screen") else "decision/decision.html"
     return render(request, template, context)
 

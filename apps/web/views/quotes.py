@@ -39,7 +39,6 @@ def quotes(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
         return csv_answer([*context["table"].csv_rows(), *context["terms"].csv_rows()], name)
     if partial_for(request, "how-panel"):
         return render(request, "components/how_panel.html", context)
-    context["stale"] = selectors.stale_since(run)
     context["diffs"] = _diffs(selectors.quote_versions(user, rows))
     template = "quotes/_screen.html" if partial_for(request, "screen") else "quotes/quotes.html"
     return render(request, template, context)

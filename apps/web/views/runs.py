@@ -4,6 +4,7 @@ import uuid
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from apps.accounts import audit
@@ -44,6 +45,21 @@ def workbook(request: HttpRequest, assessment_id: uuid.UUID, run_id: uuid.UUID) 
     content = tco_workbook(cost.given, cost.found, meta, values_only=request.GET.get("values") == "1")
     _record(request, run, "workbook")
     return attachment(content, _name(run, "tco", "xlsx"), XLSX)
+
+
+@require_GET
+@login_required
+def stale(request: HttpRequest, assessment_id: uuid.UUID, run_id: uuid.UUID) -> HttpResponse:
+    """What has changed since a run, as a part of the pages that show its numbers; empty when nothing has."""
+    user = signed_in(request)
+    assessment = selectors.assessment_or_404(user, assessment_id)
+    run = selectors.run_or_404(user, assessment, run_id, state=AnalysisRun.State.SUCCEEDED)
+    context = {
+        "assessment": assessment,
+        "stale": selectors.stale_since(run),
+        "rules_of_today": request.GET.get("rules") == "today",
+    }
+    return render(request, "components/stale.html", context)
 
 
 def _exported(request: HttpRequest, assessment_id: uuid.UUID, run_id: uuid.UUID) -> AnalysisRun:

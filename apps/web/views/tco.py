@@ -34,7 +34,6 @@ def tco(request: HttpRequest, assessment_id: uuid.UUID) -> HttpResponse:
     context["how"] = _explanation(cost, request.GET.get("how", ""))
     if partial_for(request, "how-panel"):
         return render(request, "components/how_panel.html", context)
-    context["stale"] = selectors.stale_since(run)
     if partial_for(request, "screen"):
         return render(request, "tco/_screen.html", context)
     return render(request, "tco/tco.html", context)
