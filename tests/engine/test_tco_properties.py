@@ -145,6 +145,8 @@ def test_a_dearer_price_is_never_cheaper(base, more):
 @settings(max_examples=50, deadline=None)
 @given(documents())
 def test_twice_the_price_is_twice_what_depends_on_it(base):
+    # Losses that are carried forward save tax only up to the gain: that is a kink by law, not a sum.
+    assume(base["tax"] is None or base["tax"]["absorption"] == "full")
     price = int(base["inputs"]["price"]["likely"])
     none, single, double = (evaluate(base, {"price": price * n})["options"]["A"] for n in (0, 1, 2))
     first = single["nominal_usd"]["likely"] - none["nominal_usd"]["likely"]

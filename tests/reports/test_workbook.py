@@ -68,6 +68,7 @@ def books(soffice: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, t
     return {name: (written[name], computed[name]) for name in written}
 
 
+@pytest.mark.xdist_group("workbooks")  # one start of LibreOffice serves them all
 @pytest.mark.libreoffice
 @pytest.mark.parametrize("tax", TAXES)
 def test_every_number_recalculates_to_what_the_engine_gave(tax: str, books: dict[str, tuple[bytes, bytes]]) -> None:
@@ -84,6 +85,7 @@ def test_every_number_recalculates_to_what_the_engine_gave(tax: str, books: dict
         assert column_of(computed, label) == pytest.approx(as_engine(results, document, name), abs=CENT)
 
 
+@pytest.mark.xdist_group("workbooks")  # one start of LibreOffice serves them all
 @pytest.mark.libreoffice
 @pytest.mark.parametrize("change", CHANGES)
 def test_changed_inputs_give_what_the_engine_gives_for_them(change: str, books: dict[str, tuple[bytes, bytes]]) -> None:
