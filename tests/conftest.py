@@ -53,6 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _stores(item: pytest.Item) -> bool:
     """Whether a test uses the database or a queue, so that it may behave differently on another one."""
     fixtures = set(getattr(item, "fixturenames", ()))
+    if "installation" in fixtures:  # it runs on both installations by itself, whichever suite it is part of
+        return False
     return bool(
         item.get_closest_marker("django_db") or item.get_closest_marker("worker") or fixtures & DATABASE_FIXTURES
     )
