@@ -27,8 +27,25 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
         }
 
 
+STORAGE_BOUNDS = {2**15 - 1, 2**31 - 1, 2**63 - 1}
+
+
+def drop_storage_bounds(part: Any) -> None:
+    """Take out what a column of one database can hold: it is no rule of the API, and differs between databases."""
+    if isinstance(part, dict):
+        if part.get("type") == "integer" and part.get("maximum") in STORAGE_BOUNDS:
+            del part["maximum"]
+            part.pop("format", None)
+        for inner in part.values():
+            drop_storage_bounds(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            drop_storage_bounds(inner)
+
+
 def add_problems(result: dict[str, Any], **_rest: Any) -> dict[str, Any]:
     """Give every operation the problem document as its answer to any error."""
+    drop_storage_bounds(result)
     result["components"]["schemas"]["Problem"] = problems.SCHEMA
     for path in result["paths"].values():
         for operation in path.values():

@@ -451,7 +451,6 @@ def generated() -> tuple[dict[str, Any], bytes]:
     return schema, OpenApiYamlRenderer().render(schema, renderer_context={})
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="bounds of numbers are the database's; SQLite's are kept")
 def test_the_openapi_document_is_the_one_checked_in():
     _schema, text = generated()
     path = Path(settings.BASE_DIR) / "docs/schemas/openapi.yaml"
